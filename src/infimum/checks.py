@@ -1,0 +1,170 @@
+"""Checks of arrays and numbers that come from outside; each raises InputError naming what, where and what to do."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from infimum.errors import InputError
+
+Array = npt.NDArray[Any]
+"""Any numpy array; shapes are said by jaxtyping where they are known."""
+
+Real = float | int
+
+LARGEST = 1e300
+"""Logits beyond this overflow when two of them are subtracted; no network means them."""
+
+SINGLE_COLUMN = (
+    "has one column, but a classifier needs at least two classes. For a network with a single sigmoid "
+    "output z, pass the two logits [0, z]: np.column_stack([np.zeros_like(z), z]) "
+    "(or probabilities [1 - p, p])"
+)
+
+
+def check_matrix(values: Any, what: str, columns: int | None = None) -> Array:
+    """A non-empty two-dimensional array of finite real numbers, as it came; `columns` fixes its width.
+
+    >>> check_matrix([[1.0, 2.0]], "logits").shape
+    (1, 2)
+    """
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiu":
+        raise InputError(f"{what} must hold numbers, not {array.dtype}")
+    if array.ndim != 2:
+        raise InputError(f"{what} must be two-dimensional (inputs x columns), not of shape {array.shape}")
+    if array.shape[0] == 0 or array.shape[1] == 0:
+        raise InputError(f"{what} is empty (shape {array.shape})")
+    if columns is not None and array.shape[1] != columns:
+        raise InputError(f"{what} has {array.shape[1]} columns, expected {columns}")
+    check_finite(array, what)
+    return array
+
+
+def check_finite(array: Array, what: str, first_row: int = 0) -> None:
+    """Raise if a row holds NaN, infinity or a number beyond ±1e300; the message names the first such row.
+
+    >>> check_finite(np.array([[0.0, 1.0]]), "logits")
+    """
+    if array.dtype.kind != "f":
+        return
+    step = max(1, 2**20 // max(1, array[:1].size))
+    for start in range(0, len(array), step):
+        block = array[start : start + step]
+        # Extremes are cheaper than a mask of the whole block; NaN makes both comparisons false.
+        if float(block.min()) >= -LARGEST and float(block.max()) <= LARGEST:
+            continue
+        with np.errstate(invalid="ignore"):
+            bad = ~(np.abs(block.astype(np.float64)) <= LARGEST)
+        row, *rest = (int(i) for i in np.argwhere(bad)[0])
+        where = f"row {first_row + start + row}" + (f", column {rest[0]}" if rest else "")
+        value = block[(row, *rest)]
+        kind = "beyond ±1e300" if np.isfinite(value) else "not a finite number"
+        raise InputError(f"{what}: {where} is {value}, {kind}; mend or leave out such rows")
+
+
+def check_logits(values: Any, what: str = "logits", n_classes: int | None = None) -> Array:
+    """Logits (n, K) with n ≥ 1 and K ≥ 2, finite, as they came.
+
+    >>> check_logits([[0.0, 1.0], [2.0, 3.0]]).shape
+    (2, 2)
+    """
+    array = check_matrix(values, what)
+    if array.shape[1] == 1:
+        raise InputError(f"{what} {SINGLE_COLUMN}")
+    if n_classes is not None and array.shape[1] != n_classes:
+        raise InputError(f"{what} has {array.shape[1]} classes, but the calibration has {n_classes}")
+    return array
+
+
+def check_vector(values: Any, what: str, n: int) -> Array:
+    """A one-dimensional array with one entry per input."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"{what} must be one-dimensional (one per input), not of shape {array.shape}")
+    if len(array) != n:
+        raise InputError(f"{what} has {len(array)} entries, but there are {n} inputs")
+    return array
+
+
+def check_labels(values: Any, n: int, n_classes: int, what: str = "labels") -> Array:
+    """Labels (n,) as int64 in 0..K−1; whole numbers stored as floats are taken as the integers they are.
+
+    >>> check_labels([0.0, 2.0], 2, 3).tolist()
+    [0, 2]
+    """
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == n_classes > 1:
+        raise InputError(f"{what} has shape {array.shape}; one-hot labels? pass labels.argmax(axis=1)")
+    array = check_vector(array, what, n)
+    if array.dtype.kind not in "iufb":
+        raise InputError(
+            f"{what} must be whole numbers 0..{n_classes - 1} (class indices), not {array.dtype}"
+        )
+    if array.dtype.kind == "f":
+        fractional = np.flatnonzero(~(np.isfinite(array) & (array == np.floor(array))))
+        if len(fractional):
+            row = int(fractional[0])
+            raise InputError(f"{what}: row {row} is {array[row]}, not a whole number 0..{n_classes - 1}")
+    outside = np.flatnonzero((array < 0) | (array >= n_classes))
+    if len(outside):
+        row = int(outside[0])
+        raise InputError(
+            f"{what}: row {row} is {array[row]}, outside 0..{n_classes - 1} ({n_classes} classes)"
+        )
+    return array.astype(np.int64)
+
+
+def check_weights(values: Any, n: int, what: str = "weights") -> Array:
+    """Weights (n,) of an operational profile: finite, none negative, not all zero; as float64.
+
+    >>> check_weights([1, 3], 2).tolist()
+    [1.0, 3.0]
+    """
+    array = check_vector(values, what, n)
+    if array.dtype.kind not in "iuf":
+        raise InputError(f"{what} must hold numbers, not {array.dtype}")
+    check_finite(array, what)
+    if (array < 0).any():
+        row = int(np.flatnonzero(array < 0)[0])
+        raise InputError(f"{what}: row {row} is {array[row]}; weights cannot be negative")
+    if not array.any():
+        raise InputError(f"{what} are all zero")
+    return array.astype(np.float64)
+
+
+def exact_fraction(value: Any, what: str, *, low: int = 0, high: int = 1, inside: bool = True) -> Fraction:
+    """The decimal that was written, exactly: 0.7 is 7/10, not the float next to it (METHOD §2).
+
+    >>> exact_fraction(0.7, "error")
+    Fraction(7, 10)
+    """
+    try:
+        fraction = value if isinstance(value, Fraction) else Fraction(str(value))
+    except (ValueError, ZeroDivisionError) as error:
+        raise InputError(f"{what} must be a number, not {value!r}") from error
+    if not (low < fraction < high if inside else low <= fraction <= high):
+        raise InputError(
+            f"{what} must be {'strictly ' if inside else ''}between {low} and {high}, not {value}"
+        )
+    return fraction
+
+
+def check_positive(value: Any, what: str) -> float:
+    """A finite number above zero."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
+        raise InputError(f"{what} must be a number above 0, not {value!r}")
+    if not math.isfinite(value) or value <= 0:
+        raise InputError(f"{what} must be a finite number above 0, not {value!r}")
+    return float(value)
+
+
+def check_seed(seed: Any) -> int:
+    """A seed: a whole number, 0 or more."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"seed must be a whole number, 0 or more, not {seed!r}")
+    return int(seed)

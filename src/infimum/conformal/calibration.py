@@ -1,0 +1,235 @@
+"""A calibration: the sorted scores of labelled inputs, and what they say of inputs without labels.
+
+p(x, y) = (1 + #{i : s_i ≥ S(x, y)}) / (n + 1); everything else here is a reading of those counts.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Complex, Float, Int
+
+from infimum.checks import Array, Real, check_logits, check_vector, exact_fraction
+from infimum.conformal.draws import Draws, Stream, uniform_draws
+from infimum.conformal.ranking import Ranked, ranked_rows, relative_error, top_two
+from infimum.conformal.scores import Score, keys
+from infimum.conformal.success import Empty, Step, levels_of
+from infimum.errors import InputError
+
+logger = logging.getLogger("infimum")
+
+ErrorLevel = Real | str | Fraction
+
+CHUNK = 2**17
+"""Logits per chunk: 1 MiB in float64, so that the passes over a chunk stay in the cache."""
+
+
+class TopTwo(NamedTuple):
+    """The predicted class of each input, and (n+1)·p of its two best labels."""
+
+    predicted: Int[np.ndarray, " n"]
+    count_top: Int[np.ndarray, " n"]
+    count_second: Int[np.ndarray, " n"]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Sorted calibration scores of one network, made by `calibrate`.
+
+    `keys` (n,) are the scores in the exact form of `scores.keys`, ascending. `n_tuning` labelled rows were
+    set aside or given to choose `k_reg` or the temperature. `notes` say what a reader should know.
+    """
+
+    score: Score
+    keys: Complex[np.ndarray, " n"] = field(repr=False)
+    n_classes: int
+    temperature: Real = 1.0
+    randomize: bool = True
+    seed: int = 0
+    n_tuning: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n(self) -> int:
+        """Number of calibration scores."""
+        return len(self.keys)
+
+    def top_two(
+        self,
+        logits: Array,
+        u: Array | None = None,
+        first_row: int = 0,
+        stream: Stream = "operation",
+    ) -> TopTwo:
+        """Predicted classes and the p-value counts of the two best labels, in chunks and without a sort.
+
+        `logits` (n, K); `u` (n,) in [0, 1] or None to draw by (seed, row) when the calibration is randomised.
+        Raises InputError for logits that are not finite or of another number of classes.
+        """
+        logits = check_logits(logits, n_classes=self.n_classes)
+        n = len(logits)
+        result = TopTwo(*(np.empty(n, dtype=np.int64) for _ in TopTwo._fields))
+        for rows, draw in self._chunks(n, u, first_row, stream):
+            block = logits[rows]
+            predicted, top, second = top_two(block, self.temperature)
+            below_top, unsure_top = self._count_below(top, draw)
+            below_second, unsure_second = self._count_below(second, draw)
+            unsure = np.flatnonzero(unsure_top | unsure_second)
+            if len(unsure):
+                # A calibration score lies within rounding of this one: let the reference order decide.
+                _, ranked = ranked_rows(block[unsure].astype(np.float64), self.temperature)
+                both = Ranked(*(np.asarray(f)[:, :2] for f in ranked))
+                exact = self._exact_count_below(both, _rows(draw, unsure)[:, None])
+                below_top[unsure], below_second[unsure] = exact.T
+            result.predicted[rows] = predicted
+            result.count_top[rows] = self.n + 1 - below_top
+            result.count_second[rows] = self.n + 1 - below_second
+        return result
+
+    def success_levels(
+        self,
+        logits: Array,
+        step: Step = None,
+        u: Array | None = None,
+        empty: Empty = "argmax",
+        first_row: int = 0,
+    ) -> Float[np.ndarray, " n"]:
+        """Success level λ(x) of each input, in [0, n/(n+1)]: Algorithm 1 in closed form (METHOD §3).
+
+        `logits` (n, K); `step` is the paper's δ (None: δ → 0); `empty` says how inputs that never get a
+        one-label set are read. An estimate per input, not a guarantee. Raises InputError on bad input.
+
+        >>> import numpy as np
+        >>> from infimum.conformal import LAC, calibrate
+        >>> cal = calibrate(np.array([[3.0, 0.0], [0.0, 2.0], [1.0, 0.0]]), np.array([0, 1, 0]), score=LAC())
+        >>> cal.success_levels(np.array([[9.0, 0.0]])).tolist()
+        [0.75]
+        """
+        counts = self.top_two(logits, u, first_row)
+        return levels_of(counts.count_top, counts.count_second, self.n, step, empty)
+
+    def p_values(self, logits: Array, u: Array | None = None, first_row: int = 0) -> Float[np.ndarray, "n K"]:
+        """p-value of every label, in [1/(n+1), 1]: shape (n, K). One sort per input.
+
+        >>> import numpy as np
+        >>> from infimum.conformal import LAC, calibrate
+        >>> cal = calibrate(np.array([[3.0, 0.0], [0.0, 2.0], [1.0, 0.0]]), np.array([0, 1, 0]), score=LAC())
+        >>> cal.p_values(np.array([[2.0, 0.0]])).tolist()
+        [[0.75, 0.25]]
+        """
+        return self.p_value_counts(logits, u, first_row) / (self.n + 1)
+
+    def p_value_counts(
+        self, logits: Array, u: Array | None = None, first_row: int = 0
+    ) -> Int[np.ndarray, "n K"]:
+        """(n+1)·p of every label, whole numbers in 1..n+1: shape (n, K)."""
+        logits = check_logits(logits, n_classes=self.n_classes)
+        counts = np.empty(logits.shape, dtype=np.int64)
+        for rows, draw in self._chunks(len(logits), u, first_row, "operation"):
+            order, ranked = ranked_rows(logits[rows].astype(np.float64), self.temperature)
+            below = self._exact_count_below(ranked, np.asarray(draw).reshape(-1, 1))
+            np.put_along_axis(counts[rows], order, self.n + 1 - below, axis=1)
+        return counts
+
+    def prediction_sets(
+        self, logits: Array, error: ErrorLevel, u: Array | None = None, first_row: int = 0
+    ) -> Bool[np.ndarray, "n K"]:
+        """C_ε(x) = {y : p(x, y) > ε}, boolean (n, K); marginal coverage at least 1 − ε.
+
+        The error level ε in [0, 1] is taken as the decimal that was written. Below 1/(n+1) every set holds
+        all labels, and a log message says so.
+        """
+        level = exact_fraction(error, "error", inside=False)
+        if level * (self.n + 1) < 1:
+            logger.warning(
+                "error level %s is below 1/(n+1) = 1/%d: every prediction set holds all labels",
+                error,
+                self.n + 1,
+            )
+        # p > ε  ⇔  count > ε(n+1)  ⇔  count > ⌊ε(n+1)⌋, all in whole numbers.
+        return self.p_value_counts(logits, u, first_row) > math.floor(level * (self.n + 1))
+
+    def quantile(self, error: ErrorLevel) -> float:
+        """q̂(ε): the k-th smallest score, k = ⌈(n+1)(1−ε)⌉; +∞ if k > n, −∞ if k < 1. In the score's units.
+
+        >>> import numpy as np
+        >>> from infimum.conformal import TopK, calibrate
+        >>> cal = calibrate(np.eye(3), np.array([0, 1, 0]), score=TopK(), randomize=False)
+        >>> cal.quantile(0.5)
+        1.0
+        """
+        k = math.ceil((self.n + 1) * (1 - exact_fraction(error, "error", inside=False)))
+        if k > self.n:
+            return math.inf
+        return float(self.score.value(self.keys[k - 1 : k].real)[0]) if k >= 1 else -math.inf
+
+    def save(self, path: str | Path) -> None:
+        """Write to one file, JSON or (name ending in .safetensors) safetensors, replaced in one move."""
+        from infimum.conformal.files import save_calibration
+
+        save_calibration(self, Path(path))
+
+    @staticmethod
+    def load(path: str | Path) -> Calibration:
+        """Read what `save` wrote; raises InputError for any other file. No pickle."""
+        from infimum.conformal.files import load_calibration
+
+        return load_calibration(Path(path))
+
+    def draws(self, n: int, u: Array | None, first_row: int, stream: Stream) -> Draws:
+        """U of each input: given, drawn by (seed, stream, row), or 1 for the deterministic score."""
+        if not self.score.has_random_form:
+            return 1
+        if u is not None:
+            return check_draws(u, n)
+        return uniform_draws(self.seed, stream, n, first_row) if self.randomize else 1
+
+    def _chunks(
+        self, n: int, u: Array | None, first_row: int, stream: Stream
+    ) -> Iterator[tuple[slice, Draws]]:
+        if first_row < 0:
+            raise InputError(f"first_row must be 0 or more, not {first_row}")
+        draw = None if u is None else self.draws(n, u, 0, stream)
+        size = max(1, CHUNK // self.n_classes)
+        for start in range(0, n, size):
+            rows = slice(start, min(n, start + size))
+            if draw is None:
+                yield rows, self.draws(rows.stop - start, None, first_row + start, stream)
+            else:
+                yield rows, draw if isinstance(draw, int | float) else draw[rows]
+
+    def _exact_count_below(self, ranked: Ranked, u: Draws) -> Int[np.ndarray, ...]:
+        """#{i : s_i < S} of labels ranked by the reference."""
+        return np.searchsorted(self.keys, keys(*self.score.parts(ranked, u)), side="left")
+
+    def _count_below(self, ranked: Ranked, u: Draws) -> tuple[Array, Array]:
+        """#{i : s_i < S} from one-pass masses, and where a calibration score is too near to be sure of it."""
+        fixed, computed = self.score.parts(ranked, u)
+        error = 0.0 if self.score.computed_exactly else relative_error(self.n_classes)
+        margin = error * np.abs(computed)
+        count = np.searchsorted(self.keys, keys(fixed, computed - margin), side="left")
+        if error == 0.0:
+            return count, np.zeros(len(count), dtype=bool)
+        nearest = self.keys[np.minimum(count, self.n - 1)]
+        unsure = (count < self.n) & (nearest <= keys(fixed, computed + margin))
+        return count, unsure
+
+
+def _rows(draw: Draws, rows: Array) -> Array:
+    return np.ones(len(rows)) if isinstance(draw, int | float) else draw[rows]
+
+
+def check_draws(u: Any, n: int) -> Float[np.ndarray, " n"]:
+    """Draws given by the caller: (n,) in [0, 1]."""
+    draws = check_vector(u, "u", n).astype(np.float64)
+    outside = np.flatnonzero(~((draws >= 0) & (draws <= 1)))
+    if len(outside):
+        raise InputError(f"u: row {outside[0]} is {draws[outside[0]]}, outside 0..1")
+    return draws

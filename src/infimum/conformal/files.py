@@ -1,0 +1,84 @@
+"""A calibration as one file: JSON, or safetensors for many rows. Neither can carry code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from infimum.checks import check_positive, check_seed
+from infimum.conformal.calibration import Calibration
+from infimum.conformal.scores import score_named, score_to_dict
+from infimum.errors import InputError
+from infimum.files import read_bytes, read_safetensors, write_bytes, write_safetensors
+
+SCHEMA = "infimum/calibration/1"
+
+
+def save_calibration(calibration: Calibration, path: Path) -> None:
+    """Write by the name's ending: .safetensors, else JSON."""
+    about = {
+        "schema": SCHEMA,
+        "score": score_to_dict(calibration.score),
+        "n": calibration.n,
+        "n_classes": calibration.n_classes,
+        "temperature": calibration.temperature,
+        "randomize": calibration.randomize,
+        "seed": calibration.seed,
+        "n_tuning": calibration.n_tuning,
+        "notes": list(calibration.notes),
+    }
+    high, low = calibration.keys.real, calibration.keys.imag
+    if path.suffix == ".safetensors":
+        arrays = {"key_high": np.ascontiguousarray(high), "key_low": np.ascontiguousarray(low)}
+        write_safetensors(path, arrays, {"infimum": json.dumps(about)})
+    else:
+        document = {**about, "key_high": high.tolist(), "key_low": low.tolist()}
+        write_bytes(path, json.dumps(document, allow_nan=False).encode())
+
+
+def load_calibration(path: Path) -> Calibration:
+    """Read either form, told apart by content; raises InputError naming what is wrong."""
+    data = read_bytes(path)
+    try:
+        if data[:1] == b"{":
+            about = json.loads(data)
+            high, low = about["key_high"], about["key_low"]
+        else:
+            arrays, metadata = read_safetensors(path)
+            about = json.loads(metadata["infimum"])
+            high, low = arrays["key_high"], arrays["key_low"]
+        return _from_parts(about, high, low)
+    except InputError as error:
+        raise InputError(f"{path} is not a usable calibration: {error}") from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path} is not a calibration written by infimum ({error!r})") from error
+
+
+def _from_parts(about: dict[str, Any], high: Any, low: Any) -> Calibration:
+    if about["schema"] != SCHEMA:
+        raise InputError(f"schema is {about['schema']!r}, this version reads {SCHEMA!r}")
+    high, low = np.asarray(high, dtype=np.float64), np.asarray(low, dtype=np.float64)
+    if high.ndim != 1 or high.shape != low.shape or len(high) < 2:
+        raise InputError("its scores are not two equally long lists of at least 2 numbers")
+    keys = np.empty(len(high), dtype=np.complex128)
+    keys.real, keys.imag = high, low
+    if not np.isfinite(keys).all():
+        raise InputError("a score is not finite")
+    n_classes = about["n_classes"]
+    if not isinstance(n_classes, int) or n_classes < 2:
+        raise InputError(f"n_classes is {n_classes!r}")
+    parameters = dict(about["score"])
+    score = score_named(parameters.pop("name"), **parameters)
+    return Calibration(
+        score=score,
+        keys=np.sort(keys),
+        n_classes=n_classes,
+        temperature=check_positive(about["temperature"], "temperature"),
+        randomize=score.has_random_form and about["randomize"] is True,
+        seed=check_seed(about["seed"]),
+        n_tuning=int(about["n_tuning"]),
+        notes=tuple(str(note) for note in about["notes"]),
+    )

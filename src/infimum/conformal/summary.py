@@ -1,0 +1,152 @@
+"""λ from p-value counts, streaming: a histogram of counts holds the mean and its standard error, exactly.
+
+λ = (1/(n+1)) Σ_i G(s_i) with G(t) = Pr(S_(2)(X) > t) is a two-sample statistic (METHOD §3): its error has a
+calibration part and a sampling part, and both are functions of how often each p-value count occurred. Memory
+is that of n + 2 numbers however many inputs are added, and two summaries add up to the summary of both.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from infimum.checks import Array
+from infimum.conformal.calibration import TopTwo
+from infimum.conformal.success import Empty, Step, check_empty, level_table, never_singleton
+from infimum.errors import InputError
+
+
+@dataclass(frozen=True)
+class StandardError:
+    """Standard error of λ and its independent parts, all at least 0.
+
+    `calibration`: the labelled rows drawn. `sampling`: the inputs, or samples, averaged over. `manifold`: the
+    real features the density model was fitted to; it does not shrink with sampling.
+
+    >>> StandardError(calibration=0.003, sampling=0.004).total
+    0.005
+    """
+
+    calibration: float
+    sampling: float
+    manifold: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """The parts, added as independent errors."""
+        return math.hypot(self.calibration, self.sampling, self.manifold)
+
+    def to_dict(self) -> dict[str, float]:
+        """Total and parts."""
+        return {
+            "total": self.total,
+            "calibration": self.calibration,
+            "sampling": self.sampling,
+            "manifold": self.manifold,
+        }
+
+
+class LambdaSummary:
+    """Streaming λ over inputs scored by one calibration of n rows.
+
+    >>> import numpy as np
+    >>> from infimum.conformal import TopTwo
+    >>> summary = LambdaSummary(n_calibration=3)
+    >>> summary.add(TopTwo(np.array([0, 1]), np.array([4, 4]), np.array([1, 2])))
+    >>> summary.value
+    0.625
+    """
+
+    def __init__(self, n_calibration: int, step: Step = None, empty: Empty = "argmax") -> None:
+        check_empty(empty)
+        self.n_calibration = n_calibration
+        self.step = step
+        self.empty = empty
+        self.n = 0
+        shape = (2, n_calibration + 2)  # [gets a one-label set, never does] × runner-up's count
+        self._weight = np.zeros(shape)
+        self._weight_squared = np.zeros(shape)
+
+    def add(self, counts: TopTwo, weights: Float[np.ndarray, " m"] | None = None) -> None:
+        """Count these inputs, each with its weight (1 if None)."""
+        never = never_singleton(counts.count_top, counts.count_second, self.n_calibration, self.step)
+        bins = self._weight.shape[1]
+        index = counts.count_second + bins * never
+        for into, power in ((self._weight, 1), (self._weight_squared, 2)):
+            w = None if weights is None else weights**power
+            into += np.bincount(index, w, minlength=2 * bins).reshape(2, bins)
+        self.n += len(index)
+
+    def __add__(self, other: LambdaSummary) -> LambdaSummary:
+        """The summary of the inputs of both, which must share calibration, step and reading of empty sets."""
+        ours, theirs = ((s.n_calibration, s.step, s.empty) for s in (self, other))
+        if ours != theirs:
+            raise InputError(f"summaries of different settings cannot be added: {ours} and {theirs}")
+        both = LambdaSummary(self.n_calibration, self.step, self.empty)
+        both.n = self.n + other.n
+        both._weight = self._weight + other._weight
+        both._weight_squared = self._weight_squared + other._weight_squared
+        return both
+
+    @property
+    def value(self) -> float:
+        """λ: the (weighted) mean of λ(x), in [0, n/(n+1)]."""
+        weight, levels = self._weight_and_levels(self._weight)
+        total = weight.sum()
+        if total == 0:
+            raise InputError(
+                "no input (of positive weight) has a success level: none ever gets a one-label set; "
+                "use empty='argmax'"
+            )
+        return float((weight * levels).sum() / total)
+
+    @property
+    def never_singleton(self) -> float:
+        """(Weighted) share of the inputs that no error level gives a one-label set, in [0, 1]."""
+        return float(self._weight[1].sum() / self._weight.sum())
+
+    @property
+    def effective_n(self) -> float:
+        """Kish's effective sample size (Σw)²/Σw²; the number of inputs when they are not weighted."""
+        return float(self._weight.sum() ** 2 / self._weight_squared.sum())
+
+    @property
+    def sampling_error(self) -> float:
+        """sd(λ(x))/√m, or its weighted form √Σw²(λ(x) − λ)² / Σw. One input alone: 1/2, the most there is."""
+        squared, levels = self._weight_and_levels(self._weight_squared)
+        weight, _ = self._weight_and_levels(self._weight)
+        effective = weight.sum() ** 2 / squared.sum()
+        if effective <= 1:
+            return 0.5
+        spread = (squared * (levels - self.value) ** 2).sum() / weight.sum() ** 2
+        return math.sqrt(spread * effective / (effective - 1))
+
+    @property
+    def calibration_error(self) -> float:
+        """Sd over i of G(s_i), divided by √n; G(s_i) is the share of inputs whose runner-up scores above s_i.
+
+        On a grid of error levels, and for inputs read as 0, the exact level stands in for the stepped one.
+        """
+        n = self.n_calibration
+        weight = self._weight[0] if self.empty == "nan" else self._weight.sum(axis=0)
+        # (n+1)p = c leaves n + 1 − c scores below the runner-up: sorted scores 0 .. n − c.
+        share_above = np.cumsum(weight[: n + 1])[:0:-1] / weight.sum()
+        return float(np.std(share_above, ddof=1) * math.sqrt(n) / (n + 1))
+
+    def standard_error(self, manifold: float = 0.0) -> StandardError:
+        """All parts; that of the manifold must be told, it cannot be seen from here."""
+        return StandardError(self.calibration_error, self.sampling_error, manifold)
+
+    def p_second_distribution(self) -> Float[np.ndarray, " bins"]:
+        """Share of the inputs with (n+1)p_(2) = 0 .. n+1 (0 never occurs)."""
+        share: Array = self._weight.sum(axis=0) / self._weight.sum()
+        return share
+
+    def _weight_and_levels(self, weight: Array) -> tuple[Array, Array]:
+        table = level_table(self.n_calibration, self.step)
+        if self.empty == "nan":
+            return weight[:1], table
+        return weight, np.stack([table, np.zeros_like(table) if self.empty == "zero" else table])

@@ -1,0 +1,205 @@
+"""Named arrays in files: npz, safetensors, Parquet, told apart by content. Files from others are untrusted.
+
+Nothing is unpickled, sizes are checked before memory is taken, and writing goes to a temporary name first.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from infimum.checks import Array
+from infimum.errors import InputError, MissingExtraError
+
+READABLE = "npz, safetensors or Parquet"
+
+
+def read_arrays(path: str | Path, wanted: Iterable[str] | None = None) -> dict[str, Array]:
+    """The arrays of a file by name, only those `wanted` if given; the kind of file is told by its content.
+
+    Raises InputError for a missing, foreign, truncated or pickled file, naming it.
+    """
+    path = Path(path)
+    start = read_bytes(path, 8)
+    names = None if wanted is None else set(wanted)
+    if start[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+        return _read_npz(path, names)
+    if start[:4] == b"PAR1":
+        from infimum.parquet import read_parquet
+
+        return read_parquet(path, names)
+    if start[:6] == b"\x93NUMPY":
+        raise InputError(
+            f"{path} is a single .npy array; infimum reads named arrays: np.savez('file.npz', logits=..., labels=...)"
+        )
+    if start[:2] in (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"):
+        raise InputError(
+            f"{path} is a pickle, which can run code when read; save arrays with np.savez instead"
+        )
+    if (len(start) == 8 and path.suffix in (".safetensors", "")) or path.suffix == ".safetensors":
+        return read_safetensors(path, names)[0]
+    raise InputError(f"{path} is not a readable {READABLE} file")
+
+
+def array_names(path: str | Path) -> list[str]:
+    """Names of the arrays in a file, without reading them (Parquet: its columns)."""
+    path = Path(path)
+    start = read_bytes(path, 4)
+    if start in (b"PK\x03\x04", b"PK\x05\x06"):
+        try:
+            with zipfile.ZipFile(path) as archive:
+                return [name.removesuffix(".npy") for name in archive.namelist()]
+        except zipfile.BadZipFile as error:
+            raise InputError(f"{path} is damaged or cut short ({error})") from error
+    if start == b"PAR1":
+        from infimum.parquet import parquet_names
+
+        return parquet_names(path)
+    return sorted(read_arrays(path))
+
+
+def read_bytes(path: Path, size: int = -1) -> bytes:
+    """The (first) bytes of a file; InputError if it is missing, a directory or not readable."""
+    try:
+        with path.open("rb") as file:
+            return file.read(size)
+    except FileNotFoundError as error:
+        raise InputError(f"{path} does not exist") from error
+    except IsADirectoryError as error:
+        raise InputError(f"{path} is a directory; a {READABLE} file was expected") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _read_npz(path: Path, wanted: set[str] | None) -> dict[str, Array]:
+    arrays: dict[str, Array] = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(
+                info.file_size
+                for info in archive.infolist()
+                if wanted is None or info.filename.removesuffix(".npy") in wanted
+            )
+        check_fits(size, path)
+        with np.load(path, allow_pickle=False) as archive:
+            for name in archive.files:
+                if wanted is None or name in wanted:
+                    arrays[name] = archive[name]
+    except InputError:
+        raise
+    except ValueError as error:
+        if "allow_pickle" in str(error):
+            raise InputError(
+                f"{path}: an array holds Python objects (a pickle), which can run code when read; "
+                "save numbers or text, for example ids as strings: np.asarray(ids, dtype=str)"
+            ) from error
+        raise InputError(f"{path} is damaged: {error}") from error
+    except (zipfile.BadZipFile, EOFError, OSError, KeyError, NotImplementedError, RuntimeError) as error:
+        raise InputError(f"{path} is damaged or cut short ({error})") from error
+    except Exception as error:
+        if type(error).__module__ == "zlib":
+            raise InputError(f"{path} is damaged ({error})") from error
+        raise
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):
+            raise InputError(f"{path}: {name} is not an array")
+    return arrays
+
+
+def read_safetensors(path: Path, wanted: set[str] | None = None) -> tuple[dict[str, Array], dict[str, str]]:
+    """Arrays and metadata of a safetensors file."""
+    from safetensors import SafetensorError, safe_open
+
+    read_bytes(path, 1)
+    try:
+        with safe_open(path, framework="numpy") as file:
+            names = [name for name in file.keys() if wanted is None or name in wanted]  # noqa: SIM118
+            return {name: file.get_tensor(name) for name in names}, dict(file.metadata() or {})
+    except (SafetensorError, OSError, TypeError, AttributeError, KeyError) as error:
+        raise InputError(f"{path} is not a readable {READABLE} file ({error})") from error
+
+
+def check_fits(size: int, path: Path) -> None:
+    """Refuse a file whose arrays would not fit into this machine's memory (a zip can claim anything)."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not known on this system
+        return
+    if size > memory:
+        raise InputError(
+            f"{path} unpacks to {size / 2**30:.1f} GiB, more than this machine's {memory / 2**30:.1f} GiB of memory"
+        )
+
+
+def write_npz(path: str | Path, arrays: Mapping[str, Array]) -> None:
+    """Write arrays to an npz, replaced in one move; arrays of Python objects are refused."""
+    for name, array in arrays.items():
+        if array.dtype.kind == "O":
+            raise InputError(f"{name} holds Python objects and cannot be written without pickle")
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as file:
+            np.savez(file, **dict(arrays))  # type: ignore[arg-type]
+
+    replace_file(Path(path), write)
+
+
+def write_safetensors(path: str | Path, arrays: Mapping[str, Array], metadata: Mapping[str, str]) -> None:
+    """Write arrays to a safetensors file, replaced in one move."""
+    from safetensors.numpy import save_file
+
+    replace_file(Path(path), lambda temporary: save_file(dict(arrays), temporary, dict(metadata)))
+
+
+def write_bytes(path: str | Path, data: bytes) -> None:
+    """Write a file, replaced in one move."""
+    replace_file(Path(path), lambda temporary: temporary.write_bytes(data))
+
+
+def replace_file(path: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` fill a temporary file beside `path`, then rename it: the old file or the new one, never half."""
+    temporary: Path | None = None
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        os.close(handle)
+        temporary = Path(name)
+        write(temporary)
+        temporary.chmod(0o666 & ~_umask())
+        os.replace(temporary, path)
+        temporary = None
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def check_writable_directory(directory: Path) -> None:
+    """Make the directory if need be and see that a file can be made in it, before work is spent."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except FileExistsError as error:
+        raise InputError(f"{directory} is a file; --out needs a directory") from error
+    except OSError as error:
+        raise InputError(f"{directory} cannot be written to: {error.strerror or error}") from error
+
+
+def need_pyarrow() -> None:
+    """Raise with the install command if pyarrow is missing."""
+    try:
+        import pyarrow  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("Parquet", "parquet") from error

@@ -1,0 +1,77 @@
+"""The protocol of a manifold, and what its fit tells of itself."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float
+
+from infimum.checks import Array
+from infimum.head import Head
+
+
+@dataclass(frozen=True)
+class ManifoldFit:
+    """How a manifold was fitted: `n` features of `n_features` dimensions, `components` parts.
+
+    `log_likelihood` is the mean over the features, in nats (None where it is not computed); `agreement` the
+    share of features whose most probable component is that of their predicted class; `collapsed` whether the
+    components no longer stand for the classes.
+    """
+
+    name: str
+    n: int
+    n_features: int
+    components: int
+    covariance: str
+    converged: bool = True
+    iterations: int = 0
+    log_likelihood: float | None = None
+    agreement: float | None = None
+    collapsed: bool = False
+    bandwidth: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+
+@runtime_checkable
+class Manifold(Protocol):
+    """A law on feature vectors that can be sampled, and pushed through a linear head exactly."""
+
+    fit: ManifoldFit
+
+    def sample(self, n: int, rng: np.random.Generator) -> Float[np.ndarray, "n d"]:
+        """Draw n feature vectors, independent and in no order."""
+
+    def push_forward(self, head: Head) -> Manifold:
+        """The law of head(features): the same distribution of logits, sampled in K dimensions instead of d."""
+
+
+def square_root(rows: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "r d"]:
+    """R with RᵀR = rowsᵀ rows and r = min(n, d) rows, by a QR factorisation: no ridge, singular is fine.
+
+    If ξ = g R with g standard normal, then ξ ~ N(0, rowsᵀ rows).
+
+    >>> r = square_root(np.array([[3.0, 0.0], [4.0, 0.0], [0.0, 0.0]]))
+    >>> (r.T @ r).round(12).tolist()
+    [[25.0, 0.0], [0.0, 0.0]]
+    """
+    if len(rows) <= rows.shape[1]:
+        return rows
+    root: Array = np.linalg.qr(rows, mode="r")  # type: ignore[assignment]
+    return root
+
+
+def group_by_component(component: Array, n_components: int) -> list[Array]:
+    """Row numbers of each component's draws: one sort, not one scan per component.
+
+    >>> [rows.tolist() for rows in group_by_component(np.array([1, 0, 1]), 3)]
+    [[1], [0, 2], []]
+    """
+    order = np.argsort(component, kind="stable")
+    ends = np.cumsum(np.bincount(component, minlength=n_components))
+    return np.split(order, ends[:-1])

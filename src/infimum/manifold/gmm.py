@@ -1,0 +1,186 @@
+"""The paper's manifold: a Gaussian mixture with one component per predicted class, fitted by EM.
+
+EM starts from the classes' weights, means *and* precisions together. Given the means alone, scikit-learn takes
+the other two from a k-means of its own whose components are numbered otherwise; EM then collapses to a few live
+components and samples fall between the classes (METHOD §4).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from infimum.checks import Array, check_matrix
+from infimum.errors import InputError
+from infimum.head import Head
+from infimum.manifold.base import ManifoldFit, group_by_component, square_root
+
+Covariance = Literal["full", "diag", "tied", "spherical"]
+
+RIDGE = 1e-4
+"""Added to the variances, as a share of their mean over the live features: ReLU features are often dead in
+some class, and a component must not shrink onto them."""
+
+MAX_ITERATIONS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianMixture:
+    """A mixture Σ_k weight_k N(mean_k, F_kᵀF_k): `weights` (M,), `means` (M, d), `factors` M × (r, d) or (d,).
+
+    A one-dimensional factor is the diagonal of standard deviations.
+
+    >>> import numpy as np
+    >>> fit = ManifoldFit("gmm", 2, 1, 1, "full")
+    >>> law = GaussianMixture(np.ones(1), np.zeros((1, 1)), [np.full((1, 1), 2.0)], fit)
+    >>> law.sample(3, np.random.default_rng(0)).shape
+    (3, 1)
+    """
+
+    weights: Float[np.ndarray, " M"]
+    means: Float[np.ndarray, "M d"]
+    factors: list[Array]
+    fit: ManifoldFit
+
+    def sample(self, n: int, rng: np.random.Generator) -> Float[np.ndarray, "n d"]:
+        """See `Manifold.sample`."""
+        component = rng.choice(len(self.weights), size=n, p=self.weights)
+        samples = self.means[component]
+        for rows, factor in zip(group_by_component(component, len(self.weights)), self.factors, strict=True):
+            if factor.ndim == 1:
+                samples[rows] += rng.standard_normal((len(rows), len(factor))) * factor
+            else:
+                samples[rows] += rng.standard_normal((len(rows), len(factor))) @ factor
+        return samples
+
+    def push_forward(self, head: Head) -> GaussianMixture:
+        """Exactly Σ_k weight_k N(W mean_k + b, W Σ_k Wᵀ) (METHOD §4)."""
+        factors = [
+            square_root((factor[:, None] * head.weight.T) if factor.ndim == 1 else factor @ head.weight.T)
+            for factor in self.factors
+        ]
+        return GaussianMixture(self.weights, head.logits(self.means), factors, self.fit)
+
+
+def fit_gmm(
+    features: Array,
+    predicted: Array,
+    components: int | None = None,
+    covariance: Covariance = "full",
+    seed: int = 0,
+) -> GaussianMixture:
+    """Fit to features (n, d) whose predicted classes are (n,), by scikit-learn's EM.
+
+    `components` defaults to the number of classes that are predicted at all; another number starts EM from a
+    k-means partition. Features that never vary are left out of the fit and sampled as the constants they are.
+    Raises InputError when there are fewer than two features or fewer than components.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 200)
+    >>> law = fit_gmm(rng.normal(size=(200, 3)) + 9 * y[:, None], y)
+    >>> law.fit.components, law.fit.agreement, law.fit.collapsed
+    (2, 1.0, False)
+    """
+    from sklearn import mixture
+    from sklearn.exceptions import ConvergenceWarning
+
+    x = check_matrix(features, "manifold features").astype(np.float64)
+    if covariance not in get_args(Covariance):
+        raise InputError(f"covariance must be one of {', '.join(get_args(Covariance))}, not {covariance!r}")
+    live = np.ptp(x, axis=0) > 0
+    if len(x) < 2 or not live.any():
+        raise InputError("a mixture needs at least 2 features that are not all alike")
+    varying = x[:, live]
+    start, of_class = _partition(varying, predicted, components, seed)
+    ridge = RIDGE * float(varying.var(axis=0).mean())
+    weights, means, precisions = _starting_point(varying, start, covariance, ridge)
+    em = mixture.GaussianMixture(
+        n_components=len(weights),
+        covariance_type=covariance,
+        weights_init=weights,
+        means_init=means,
+        precisions_init=precisions,
+        reg_covar=ridge,
+        max_iter=MAX_ITERATIONS,
+        random_state=seed,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # reported as `converged`
+        em.fit(varying)
+    agreement = float((em.predict(varying) == start).mean()) if of_class else None
+    alive = int((em.weights_ > 0.1 * weights).sum())
+    fit = ManifoldFit(
+        name="gmm",
+        n=len(x),
+        n_features=x.shape[1],
+        components=len(weights),
+        covariance=covariance,
+        converged=bool(em.converged_),
+        iterations=int(em.n_iter_),
+        log_likelihood=float(em.score(varying)),
+        agreement=agreement,
+        collapsed=alive < len(weights) or (agreement is not None and agreement < 0.5),
+    )
+    all_means = np.tile(x[:1], (len(weights), 1))
+    all_means[:, live] = em.means_
+    return GaussianMixture(em.weights_ / em.weights_.sum(), all_means, _factors(em, covariance, live), fit)
+
+
+def _partition(
+    x: Float[np.ndarray, "n d"], predicted: Array, components: int | None, seed: int
+) -> tuple[Int[np.ndarray, " n"], bool]:
+    """Where EM starts: the predicted classes numbered without gaps, or clusters; and whether it is classes."""
+    classes, index = np.unique(predicted, return_inverse=True)
+    if components is None or components == len(classes):
+        return index.reshape(-1), True
+    if not 1 <= components <= len(x):
+        raise InputError(f"components must be from 1 to the number of features ({len(x)}), not {components}")
+    from sklearn.cluster import KMeans
+
+    labels = KMeans(components, n_init=1, random_state=seed).fit_predict(x)
+    return np.unique(labels, return_inverse=True)[1], False
+
+
+def _starting_point(
+    x: Float[np.ndarray, "n d"], part: Int[np.ndarray, " n"], covariance: Covariance, ridge: float
+) -> tuple[Array, Array, Array]:
+    """Weights, means and precisions of the parts. Small parts lean on the pooled covariance, worth d rows."""
+    n, d = x.shape
+    counts = np.bincount(part)
+    means = np.stack([x[part == k].mean(axis=0) for k in range(len(counts))])
+    centred = x - means[part]
+    weights = counts / n
+    if covariance in ("diag", "spherical"):
+        pooled = (centred**2).mean(axis=0)
+        squares = np.stack([(centred[part == k] ** 2).sum(axis=0) for k in range(len(counts))])
+        variances = (squares + pooled) / (counts[:, None] + 1) + ridge
+        return weights, means, 1.0 / (variances if covariance == "diag" else variances.mean(axis=1))
+    pooled = centred.T @ centred / n
+    if covariance == "tied":
+        return weights, means, np.linalg.inv(pooled + ridge * np.eye(d))
+    precisions = np.empty((len(counts), d, d))
+    for k, count in enumerate(counts):
+        own = centred[part == k]
+        precisions[k] = np.linalg.inv((own.T @ own + d * pooled) / (count + d) + ridge * np.eye(d))
+    return weights, means, precisions
+
+
+def _factors(em: Any, covariance: Covariance, live: Array) -> list[Array]:
+    """A factor F with FᵀF = Σ for each component, in all d features: zero columns for the constant ones."""
+    factors: list[Array] = []
+    for k in range(len(em.weights_)):
+        factor: Array
+        if covariance in ("full", "tied"):
+            sigma = em.covariances_[k] if covariance == "full" else em.covariances_
+            factor = np.zeros((len(sigma), len(live)))
+            factor[:, live] = np.linalg.cholesky(sigma).T  # EM has added the ridge: positive definite
+        else:
+            factor = np.zeros(len(live))
+            factor[live] = np.sqrt(em.covariances_[k])
+        factors.append(factor)
+    return factors

@@ -1,0 +1,187 @@
+"""Outputs: what a network said on one data set. The one currency between `models/` and everything else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from infimum.checks import (
+    SINGLE_COLUMN,
+    Array,
+    check_labels,
+    check_logits,
+    check_matrix,
+    check_vector,
+    check_weights,
+)
+from infimum.errors import InputError
+from infimum.files import array_names, read_arrays, write_npz, write_safetensors
+
+PROBABILITIES = ("probabilities", "probs")
+NAMES = ("logits", *PROBABILITIES, "labels", "features", "ids", "class_names", "weights")
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """Logits of n inputs and K classes, and what else is known of them.
+
+    `logits` (n, K) finite, float16/32/64; `labels` (n,) whole numbers 0..K−1; `features` (n, d) what the
+    prediction layer read; `ids` (n,); `class_names` (K,); `weights` (n,) an operational profile, none negative.
+    `saturated` counts rows given as probabilities of which one was exactly 1: the order of their scores is lost.
+    Raises InputError for anything else.
+
+    >>> import numpy as np
+    >>> Outputs(logits=np.eye(2), labels=np.array([0, 1])).accuracy
+    1.0
+    """
+
+    logits: Array
+    labels: Array | None = None
+    features: Array | None = None
+    ids: Array | None = None
+    class_names: tuple[str, ...] | None = None
+    weights: Array | None = None
+    saturated: int = 0
+    saturated_rows: Array | None = None
+    name: str = "outputs"
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        logits = check_logits(self.logits, f"{self.name}: logits")
+        n, n_classes = logits.shape
+        put(self, "logits", logits)
+        if self.labels is not None:
+            put(self, "labels", check_labels(self.labels, n, n_classes, f"{self.name}: labels"))
+        if self.features is not None:
+            features = check_matrix(self.features, f"{self.name}: features")
+            if len(features) != n:
+                raise InputError(f"{self.name}: features has {len(features)} rows, but logits has {n}")
+            put(self, "features", features)
+        if self.ids is not None:
+            ids = check_vector(self.ids, f"{self.name}: ids", n)
+            put(self, "ids", ids.astype(str) if ids.dtype.kind == "O" else ids)
+        if self.class_names is not None:
+            names = tuple(str(name) for name in np.asarray(self.class_names).reshape(-1))
+            if len(names) != n_classes:
+                raise InputError(f"{self.name}: {len(names)} class_names for {n_classes} classes")
+            put(self, "class_names", names)
+        if self.weights is not None:
+            put(self, "weights", check_weights(self.weights, n, f"{self.name}: weights"))
+
+    def __len__(self) -> int:
+        return len(self.logits)
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return int(self.logits.shape[1])
+
+    @property
+    def predicted(self) -> Array:
+        """Predicted class of each input: argmax of the logits, ties to the lower index."""
+        predicted: Array = self.logits.argmax(axis=1)
+        return predicted
+
+    @property
+    def correct(self) -> Array:
+        """Whether each input is classified correctly; InputError without labels."""
+        if self.labels is None:
+            raise InputError(f"{self.name} has no labels")
+        correct: Array = self.predicted == self.labels
+        return correct
+
+    @property
+    def accuracy(self) -> float:
+        """λ*: the (weighted) share of correct predictions (METHOD §1)."""
+        return float(np.average(self.correct, weights=self.weights))
+
+    @staticmethod
+    def from_probabilities(probabilities: Any, **others: Any) -> Outputs:
+        """Outputs of a network that gives probabilities (n, K); they become log-probabilities.
+
+        A 0 is taken as the smallest positive number of its dtype. Rows must sum to 1 within 1e-3 (float16:
+        1e-2) and are renormalised. Raises InputError otherwise, naming the row.
+
+        >>> import numpy as np
+        >>> Outputs.from_probabilities(np.array([[1.0, 0.0], [0.5, 0.5]])).saturated
+        1
+        """
+        name = others.get("name", "outputs")
+        logits, saturated_rows = log_probabilities(probabilities, f"{name}: probabilities")
+        return Outputs(logits=logits, saturated=len(saturated_rows), saturated_rows=saturated_rows, **others)
+
+    @staticmethod
+    def load(path: str | Path, name: str | None = None) -> Outputs:
+        """Read npz, safetensors or Parquet holding `logits` or `probabilities`, and optionally the other names.
+
+        Raises InputError naming the file and, if the needed array is missing, those that are there.
+        """
+        path = Path(path)
+        arrays = read_arrays(path, NAMES)
+        name = str(path) if name is None else name
+        given = [key for key in ("logits", *PROBABILITIES) if key in arrays]
+        if not given:
+            there = ", ".join(array_names(path)) or "nothing"
+            raise InputError(f"{name} has no 'logits' and no 'probabilities'; it holds: {there}")
+        others = {k: arrays.get(k) for k in ("labels", "features", "ids", "class_names", "weights")}
+        if given[0] == "logits":
+            return Outputs(logits=arrays["logits"], name=name, **others)  # type: ignore[arg-type]
+        return Outputs.from_probabilities(arrays[given[0]], name=name, **others)
+
+    def save(self, path: str | Path) -> None:
+        """Write to npz, safetensors or Parquet (by the name's ending), replaced in one move."""
+        arrays = {
+            key: np.asarray(getattr(self, key))
+            for key in ("logits", "labels", "features", "ids", "class_names", "weights")
+            if getattr(self, key) is not None
+        }
+        suffix = Path(path).suffix
+        if suffix == ".npz":
+            write_npz(path, arrays)
+        elif suffix == ".safetensors":
+            text = [key for key, array in arrays.items() if array.dtype.kind not in "fiub"]
+            if text:
+                raise InputError(f"safetensors cannot hold text ({', '.join(text)}); write .npz or .parquet")
+            write_safetensors(path, arrays, {})
+        elif suffix == ".parquet":
+            from infimum.parquet import write_parquet
+
+            write_parquet(path, arrays)
+        else:
+            raise InputError(f"{path}: the name must end in .npz, .safetensors or .parquet")
+
+
+def log_probabilities(probabilities: Any, what: str = "probabilities") -> tuple[Array, Array]:
+    """Log-probabilities (n, K) in float64, renormalised, and the rows with a probability of exactly 1.
+
+    >>> import numpy as np
+    >>> log_probabilities(np.array([[0.5, 0.5]]))[0].round(3).tolist()
+    [[-0.693, -0.693]]
+    """
+    p = check_matrix(probabilities, what)
+    if p.shape[1] == 1:
+        raise InputError(f"{what} {SINGLE_COLUMN}")
+    if p.dtype.kind != "f":
+        p = p.astype(np.float64)
+    smallest = float(np.finfo(p.dtype).smallest_subnormal)
+    tolerance = 1e-2 if p.dtype == np.float16 else 1e-3
+    logs = np.empty(p.shape, dtype=np.float64)
+    saturated = []
+    for start in range(0, len(p), size := max(1, 2**18 // p.shape[1])):
+        block = p[start : start + size].astype(np.float64)
+        total = block.sum(axis=1)
+        bad = np.flatnonzero((np.abs(total - 1) > tolerance) | (block < 0).any(axis=1))
+        if len(bad):
+            row = int(bad[0])
+            hint = "; are these logits? name the array 'logits'" if block.min() < 0 or total[row] > 2 else ""
+            raise InputError(
+                f"{what}: row {start + row} sums to {total[row]:.6g} (smallest entry {block[row].min():.3g}), "
+                f"but must hold numbers from 0 to 1 that sum to 1 within {tolerance:g}{hint}"
+            )
+        saturated.append(start + np.flatnonzero((block == 1).any(axis=1)))
+        np.log(np.maximum(block, smallest), out=block)
+        logs[start : start + size] = block - np.log(np.maximum(total, smallest))[:, None]
+    return logs, np.concatenate(saturated)

@@ -1,0 +1,118 @@
+"""Named arrays in Parquet: list columns, or one column per number (`logits_0`, `logits_1`, …). Extra [parquet]."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from infimum.checks import Array
+from infimum.errors import InputError
+from infimum.files import check_fits, need_pyarrow, replace_file
+
+_NUMBERED = re.compile(r"(.+)_(\d+)")
+
+
+def parquet_names(path: Path) -> list[str]:
+    """Names of the arrays in the file; numbered columns count as one array."""
+    return sorted(_columns(_open(path).schema_arrow.names))
+
+
+def read_parquet(path: Path, wanted: set[str] | None = None) -> dict[str, Array]:
+    """Arrays of a Parquet file by name; metadata `infimum.class_names` (JSON) becomes `class_names`."""
+    import json
+
+    import pyarrow
+
+    file = _open(path)
+    check_fits(sum(file.metadata.row_group(i).total_byte_size for i in range(file.num_row_groups)), path)
+    arrays: dict[str, Array] = {}
+    try:
+        for name, columns in _columns(file.schema_arrow.names).items():
+            if wanted is None or name in wanted:
+                table = file.read(columns=columns)
+                parts = [_to_array(table.column(c), f"{path}: {c}") for c in columns]
+                arrays[name] = parts[0] if columns == [name] else np.stack(parts, axis=1)
+        names = (file.schema_arrow.metadata or {}).get(b"infimum.class_names")
+        if names is not None:
+            arrays["class_names"] = np.asarray(json.loads(names), dtype=str)
+    except (pyarrow.ArrowException, OSError, json.JSONDecodeError) as error:
+        raise InputError(f"{path} is damaged ({error})") from error
+    return arrays
+
+
+def write_parquet(path: str | Path, arrays: Mapping[str, Array]) -> None:
+    """Write arrays of equal length to Parquet, two-dimensional ones as list columns; replaced in one move."""
+    import json
+
+    need_pyarrow()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns: dict[str, Any] = {}
+    for name, array in arrays.items():
+        if name == "class_names":
+            continue
+        values = pa.array(array.reshape(-1))
+        columns[name] = (
+            values if array.ndim == 1 else pa.FixedSizeListArray.from_arrays(values, array.shape[1])
+        )
+    table = pa.table(columns)
+    if "class_names" in arrays:
+        table = table.replace_schema_metadata(
+            {"infimum.class_names": json.dumps(arrays["class_names"].tolist())}
+        )
+    replace_file(Path(path), lambda temporary: pq.write_table(table, temporary))
+
+
+def _open(path: Path) -> Any:
+    need_pyarrow()
+    import pyarrow
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(path, memory_map=True)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InputError(f"{path} is not a readable Parquet file ({error})") from error
+
+
+def _columns(names: list[str]) -> dict[str, list[str]]:
+    """Columns of each array: itself, or its numbered parts in order of number (0, 1, 2, … without a gap)."""
+    found: dict[str, list[str]] = {}
+    numbered: dict[str, dict[int, str]] = {}
+    for name in names:
+        if match := _NUMBERED.fullmatch(name):
+            numbered.setdefault(match[1], {})[int(match[2])] = name
+        else:
+            found[name] = [name]
+    for base, parts in numbered.items():
+        if sorted(parts) == list(range(len(parts))) and base not in found:
+            found[base] = [parts[i] for i in range(len(parts))]
+        else:
+            found.update({name: [name] for name in parts.values()})
+    return found
+
+
+def _to_array(column: Any, what: str) -> Array:
+    """A column as an array: numbers (n,), text (n,), or lists of one length (n, width)."""
+    import pyarrow as pa
+
+    if column.null_count:
+        raise InputError(f"{what}: {column.null_count} values are missing (null)")
+    kind = column.type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        widths = column.combine_chunks().value_lengths().unique().to_pylist()
+        if len(widths) > 1:
+            raise InputError(
+                f"{what}: the lists differ in length ({sorted(widths)[0]} to {sorted(widths)[-1]})"
+            )
+        values = np.asarray(pa.chunked_array([c.flatten() for c in column.chunks], kind.value_type))
+        return values.reshape(len(column), widths[0] if widths else 0)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind):
+        return np.asarray(column.to_pylist(), dtype=str)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+        return np.asarray(column.to_numpy())
+    raise InputError(f"{what}: columns of type {kind} are not read; numbers, text or lists of numbers are")

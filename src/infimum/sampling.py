@@ -1,0 +1,153 @@
+"""The sampling process: features from a manifold, through the head, to λ, until a stopping rule holds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from infimum.checks import Real, check_positive, check_seed
+from infimum.conformal import Calibration, LambdaSummary
+from infimum.conformal.success import Empty, Step
+from infimum.errors import InputError
+from infimum.head import Head
+from infimum.manifold.base import Manifold
+
+Rule = Literal["se", "difference", "samples", "time"]
+Progress = Callable[["Batch"], None]
+
+HISTORY = 1000
+"""Points kept of the history; beyond, every second one is dropped."""
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When sampling ends (METHOD §4).
+
+    `rule`: "se", the sampling part of λ's standard error is at most `tolerance`, after two batches or more;
+    "difference", the paper's |λ_i − λ_{i−1}| ≤ `tolerance` (a running mean satisfies it sooner or later whatever
+    its error); "samples", exactly `max_samples` are drawn; "time", `seconds` have passed. `max_samples` ends
+    every rule, then not converged. `batch` samples are drawn at a time.
+    """
+
+    rule: Rule = "se"
+    tolerance: Real = 5e-4
+    max_samples: int = 10_000_000
+    seconds: Real = 60.0
+    batch: int = 20_000
+
+    def __post_init__(self) -> None:
+        if self.rule not in get_args(Rule):
+            raise InputError(f"stopping rule must be one of {', '.join(get_args(Rule))}, not {self.rule!r}")
+        check_positive(self.tolerance, "tolerance")
+        check_positive(self.seconds, "seconds")
+        for what, value in (("batch", self.batch), ("max_samples", self.max_samples)):
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise InputError(f"{what} must be a whole number, 1 or more, not {value!r}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rule and the figures it uses."""
+        used = {
+            "se": ("tolerance",),
+            "difference": ("tolerance",),
+            "samples": (),
+            "time": ("seconds",),
+        }[self.rule]
+        everything = asdict(self)
+        return {key: everything[key] for key in ("rule", *used, "max_samples", "batch")}
+
+
+@dataclass(frozen=True)
+class Batch:
+    """λ after so many samples, and the sampling part of its standard error."""
+
+    n: int
+    value: float
+    standard_error: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What a sampling run gave; `interrupted` when Ctrl-C ended it, which is not `converged`."""
+
+    summary: LambdaSummary
+    stopping: Stopping
+    history: tuple[Batch, ...]
+    converged: bool
+    interrupted: bool = False
+
+
+def sample_lambda(
+    manifold: Manifold,
+    head: Head,
+    calibration: Calibration,
+    stopping: Stopping | None = None,
+    seed: int = 0,
+    step: Step = None,
+    empty: Empty = "argmax",
+    progress: Progress | None = None,
+) -> Sampling:
+    """λ over samples of the manifold, sampled in logit space by the push-forward; same seed, same result.
+
+    Memory is that of one batch. `progress` is called after every batch. Ctrl-C ends the run after the last
+    whole batch and keeps it. Raises InputError when head, manifold and calibration do not fit together.
+
+    >>> import numpy as np
+    >>> from infimum.conformal import calibrate
+    >>> from infimum.manifold import fit_kernel
+    >>> x = np.random.default_rng(0).normal(size=(300, 2))
+    >>> run = sample_lambda(fit_kernel(x, x.argmax(axis=1)), Head(np.eye(2)), calibrate(x, x.argmax(axis=1)))
+    >>> run.converged, len(run.history) >= 2
+    (True, True)
+    """
+    stopping = Stopping() if stopping is None else stopping
+    if head.n_features != manifold.fit.n_features:
+        raise InputError(
+            f"the head reads {head.n_features} features, the manifold has {manifold.fit.n_features}"
+        )
+    if head.n_classes != calibration.n_classes:
+        raise InputError(f"the head has {head.n_classes} classes, the calibration {calibration.n_classes}")
+    law = manifold.push_forward(head)
+    rng = np.random.default_rng(np.random.SeedSequence(check_seed(seed), spawn_key=(0x5A,)))
+    summary = LambdaSummary(calibration.n, step, empty)
+    history: list[Batch] = []
+    began = time.monotonic()
+    converged = interrupted = False
+    every, batches, last = 1, 0, np.inf
+    try:
+        while not converged and summary.n < stopping.max_samples:
+            size = min(stopping.batch, stopping.max_samples - summary.n)
+            logits = law.sample(size, rng)
+            summary.add(calibration.top_two(logits, first_row=summary.n, stream="samples"))
+            batches += 1
+            now = Batch(summary.n, summary.value, summary.sampling_error)
+            converged = _holds(stopping, now, last, batches, time.monotonic() - began)
+            last = now.value
+            if batches % every == 0 or converged:
+                history.append(now)
+            if len(history) > HISTORY:
+                history, every = history[1::2], every * 2
+            if progress is not None:
+                progress(now)
+    except KeyboardInterrupt:
+        interrupted = True
+        if summary.n == 0:
+            raise
+    return Sampling(summary, stopping, tuple(history), converged and not interrupted, interrupted)
+
+
+def _holds(stopping: Stopping, now: Batch, last: float, batches: int, seconds: float) -> bool:
+    if stopping.rule == "se":
+        return batches >= 2 and now.standard_error <= stopping.tolerance
+    if stopping.rule == "difference":
+        return batches >= 2 and abs(now.value - last) <= stopping.tolerance
+    if stopping.rule == "samples":
+        return now.n >= stopping.max_samples
+    return seconds >= stopping.seconds
