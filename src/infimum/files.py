@@ -185,16 +185,28 @@ def _umask() -> int:
     return mask
 
 
-def check_writable_directory(directory: Path) -> None:
-    """Make the directory if need be and see that a file can be made in it, before work is spent."""
+def make_directory(directory: Path) -> None:
+    """Make a directory and those above it; InputError if a file is in the way or it is not allowed."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory):
-            pass
-    except FileExistsError as error:
-        raise InputError(f"{directory} is a file; --out needs a directory") from error
     except OSError as error:
-        raise InputError(f"{directory} cannot be written to: {error.strerror or error}") from error
+        raise InputError(f"{directory} cannot be made: {error.strerror or error}") from error
+
+
+def check_can_make(path: Path) -> None:
+    """See, before work is spent, that a file or directory can be made at `path`; nothing is left behind."""
+    place = path.absolute()
+    if place.exists() and not place.is_dir() and path.suffix == "":
+        raise InputError(f"{path} is a file; a directory was expected")
+    while not place.is_dir():
+        if place.exists() and place != path.absolute():
+            raise InputError(f"{path} cannot be made: {place} is a file")
+        place = place.parent
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def need_pyarrow() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,3 +78,30 @@ class Head:
             write_npz(path, arrays)
         else:
             raise InputError(f"{path}: the name must end in .npz or .safetensors")
+
+
+@dataclass(frozen=True, eq=False)
+class HeadFunction:
+    """A prediction part that is more than one linear layer: `function` maps features (n, d) to logits (n, K).
+
+    Nothing can be pushed through it exactly, so sampling happens in feature space.
+
+    >>> import numpy as np
+    >>> HeadFunction(lambda x: x**2, n_features=2, n_classes=2).logits(np.array([[3.0, 4.0]])).tolist()
+    [[9.0, 16.0]]
+    """
+
+    function: Callable[[Array], Array]
+    n_features: int
+    n_classes: int
+    name: str = "head"
+
+    def logits(self, features: Array) -> Float[np.ndarray, "n K"]:
+        """Logits (n, K) of features (n, d), in float64."""
+        logits = np.asarray(self.function(features), dtype=np.float64)
+        if logits.shape != (len(features), self.n_classes):
+            raise InputError(f"{self.name} gave shape {logits.shape} for features of shape {features.shape}")
+        return logits
+
+
+AnyHead = Head | HeadFunction

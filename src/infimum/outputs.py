@@ -86,11 +86,16 @@ class Outputs:
         return predicted
 
     @property
+    def known_labels(self) -> Array:
+        """The labels; InputError without them."""
+        if self.labels is None:
+            raise InputError(f"{self.name} has no 'labels': which class is right for each row is needed")
+        return self.labels
+
+    @property
     def correct(self) -> Array:
         """Whether each input is classified correctly; InputError without labels."""
-        if self.labels is None:
-            raise InputError(f"{self.name} has no labels")
-        correct: Array = self.predicted == self.labels
+        correct: Array = self.predicted == self.known_labels
         return correct
 
     @property

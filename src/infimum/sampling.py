@@ -13,7 +13,7 @@ from infimum.checks import Real, check_positive, check_seed
 from infimum.conformal import Calibration, LambdaSummary
 from infimum.conformal.success import Empty, Step
 from infimum.errors import InputError
-from infimum.head import Head
+from infimum.head import AnyHead, Head
 from infimum.manifold.base import Manifold
 
 Rule = Literal["se", "difference", "samples", "time"]
@@ -86,7 +86,7 @@ class Sampling:
 
 def sample_lambda(
     manifold: Manifold,
-    head: Head,
+    head: AnyHead,
     calibration: Calibration,
     stopping: Stopping | None = None,
     seed: int = 0,
@@ -94,7 +94,7 @@ def sample_lambda(
     empty: Empty = "argmax",
     progress: Progress | None = None,
 ) -> Sampling:
-    """λ over samples of the manifold, sampled in logit space by the push-forward; same seed, same result.
+    """λ over samples of the manifold; same seed, same result. A linear head is sampled behind, in logit space.
 
     Memory is that of one batch. `progress` is called after every batch. Ctrl-C ends the run after the last
     whole batch and keeps it. Raises InputError when head, manifold and calibration do not fit together.
@@ -114,7 +114,7 @@ def sample_lambda(
         )
     if head.n_classes != calibration.n_classes:
         raise InputError(f"the head has {head.n_classes} classes, the calibration {calibration.n_classes}")
-    law = manifold.push_forward(head)
+    law = manifold.push_forward(head) if isinstance(head, Head) else manifold
     rng = np.random.default_rng(np.random.SeedSequence(check_seed(seed), spawn_key=(0x5A,)))
     summary = LambdaSummary(calibration.n, step, empty)
     history: list[Batch] = []
@@ -124,7 +124,8 @@ def sample_lambda(
     try:
         while not converged and summary.n < stopping.max_samples:
             size = min(stopping.batch, stopping.max_samples - summary.n)
-            logits = law.sample(size, rng)
+            drawn = law.sample(size, rng)
+            logits = drawn if isinstance(head, Head) else head.logits(drawn)
             summary.add(calibration.top_two(logits, first_row=summary.n, stream="samples"))
             batches += 1
             now = Batch(summary.n, summary.value, summary.sampling_error)

@@ -205,7 +205,7 @@ class Calibration:
             else:
                 yield rows, draw if isinstance(draw, int | float) else draw[rows]
 
-    def _exact_count_below(self, ranked: Ranked, u: Draws) -> Int[np.ndarray, ...]:
+    def _exact_count_below(self, ranked: Ranked, u: Draws) -> Int[np.ndarray, "..."]:
         """#{i : s_i < S} of labels ranked by the reference."""
         return np.searchsorted(self.keys, keys(*self.score.parts(ranked, u)), side="left")
 

@@ -57,6 +57,16 @@ def load_calibration(path: Path) -> Calibration:
         raise InputError(f"{path} is not a calibration written by infimum ({error!r})") from error
 
 
+def holds_calibration(path: Path) -> bool:
+    """Whether a file is a calibration rather than arrays, by its content."""
+    start = read_bytes(path, 16)
+    if start[:1] == b"{":
+        return True
+    if start[:2] == b"PK" or start[:4] == b"PAR1":
+        return False
+    return start[8:9] == b"{" and "infimum" in read_safetensors(path, set())[1]
+
+
 def _from_parts(about: dict[str, Any], high: Any, low: Any) -> Calibration:
     if about["schema"] != SCHEMA:
         raise InputError(f"schema is {about['schema']!r}, this version reads {SCHEMA!r}")

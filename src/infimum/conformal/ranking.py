@@ -22,17 +22,17 @@ COLUMNS_FIRST = 32
 class Ranked(NamedTuple):
     """Standing of labels; arrays of one shape, masses relative to exp(z_max/T)."""
 
-    rank: Int[np.ndarray, ...] | int
+    rank: Int[np.ndarray, "..."] | int
     """o(y), 1 for the label the network predicts; ties by the lower class index."""
-    gap: Float[np.ndarray, ...]
+    gap: Float[np.ndarray, "..."]
     """(z_max − z_y)/T, at least 0."""
-    below: Float[np.ndarray, ...]
+    below: Float[np.ndarray, "..."]
     """Mass of the labels ranked strictly below y."""
-    rest: Float[np.ndarray, ...]
+    rest: Float[np.ndarray, "..."]
     """Mass of all labels but the first: p_max = 1/(1 + rest)."""
-    lead: Float[np.ndarray, ...]
+    lead: Float[np.ndarray, "..."]
     """|z_y − z_rival|/T, the rival being the best other label."""
-    others: Float[np.ndarray, ...]
+    others: Float[np.ndarray, "..."]
     """Mass of the labels that are neither y nor its rival."""
 
 

@@ -211,7 +211,7 @@ def _nonnegative(what: str, value: float) -> None:
         raise InputError(f"{what} must be a finite number, 0 or more, not {value!r}")
 
 
-def keys(fixed: Array | Real, computed: Array) -> Complex[np.ndarray, ...]:
+def keys(fixed: Array | Real, computed: Array) -> Complex[np.ndarray, "..."]:
     """Fixed + computed, exactly: the rounded sum as real part, its rounding error as imaginary part.
 
     numpy sorts and searches complex numbers lexicographically, which is the order of the exact sums
@@ -255,7 +255,7 @@ def score_to_dict(score: Score) -> dict[str, Any]:
     return {"name": score.name, **asdict(score)}  # type: ignore[call-overload]
 
 
-def nonconformity(score: Score, ranked: Ranked, u: Draws) -> Float[np.ndarray, ...]:
+def nonconformity(score: Score, ranked: Ranked, u: Draws) -> Float[np.ndarray, "..."]:
     """S(x, y) in float64, for display: what `keys` orders exactly."""
     fixed, computed = score.parts(ranked, u)
     return score.value(fixed + computed)

@@ -32,7 +32,7 @@ def step_fraction(step: Step) -> Fraction | None:
     return None if step is None or step == "exact" else exact_fraction(step, "step")
 
 
-def level_table(n: int, step: Step = None) -> Float[np.ndarray, {n} + 2]:
+def level_table(n: int, step: Step = None) -> Float[np.ndarray, "{n}+2"]:  # noqa: F821
     """Success level for each value of the runner-up's p-value count, index 0..n+1 (index 0 never occurs).
 
     With δ = a/b the level is (b − a⌈p/δ⌉)/b.

@@ -42,7 +42,9 @@ class ManifoldFit:
 class Manifold(Protocol):
     """A law on feature vectors that can be sampled, and pushed through a linear head exactly."""
 
-    fit: ManifoldFit
+    @property
+    def fit(self) -> ManifoldFit:
+        """What the fit tells of itself."""
 
     def sample(self, n: int, rng: np.random.Generator) -> Float[np.ndarray, "n d"]:
         """Draw n feature vectors, independent and in no order."""

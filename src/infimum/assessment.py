@@ -1,0 +1,303 @@
+"""assess(): one call that runs the way of the data, from labelled and unlabelled outputs to an Assessment."""
+
+from __future__ import annotations
+
+import platform
+from typing import Any, Literal
+
+import numpy as np
+
+import infimum
+from infimum.bounds import (
+    Bound,
+    clopper_pearson,
+    confidence_floor_estimate,
+    marginal_conformal_estimate,
+)
+from infimum.bounds.base import check_confidence
+from infimum.caveats import warnings_about
+from infimum.checks import Array, Real, check_matrix, exact_fraction
+from infimum.conformal import RAPS, Calibration, LambdaSummary, Score, calibrate
+from infimum.conformal.fitting import true_ranks
+from infimum.conformal.scores import score_to_dict
+from infimum.conformal.success import Empty, Step, levels_of
+from infimum.errors import InputError
+from infimum.head import AnyHead
+from infimum.manifold import Manifold, fit_gmm, fit_kernel
+from infimum.manifold.gmm import Covariance
+from infimum.outputs import Outputs
+from infimum.overlap import rows_also_in
+from infimum.results import Assessment, CalibrationFacts, LambdaEstimate, Success, Target
+from infimum.sampling import Progress, Stopping, sample_lambda
+
+ManifoldName = Literal["kernel", "gmm", "none"]
+
+
+def assess(
+    calibration: Outputs,
+    operation: Outputs,
+    *,
+    tuning: Outputs | None = None,
+    head: AnyHead | None = None,
+    manifold_data: Array | None = None,
+    score: Score | None = None,
+    randomize: bool = True,
+    temperature: Real | Literal["fit"] = 1.0,
+    step: Step = None,
+    empty: Empty = "argmax",
+    manifold: ManifoldName | None = None,
+    components: int | None = None,
+    covariance: Covariance = "full",
+    bandwidth: Real = 0.1,
+    stopping: Stopping | None = None,
+    seed: int = 0,
+    target: Real | None = None,
+    confidence: Real = 0.95,
+    name: str = "network",
+    progress: Progress | None = None,
+) -> Assessment:
+    """Assess how reliable a classifier is on its operation (the paper's whole process, and a certified bound).
+
+    Parameters
+    ----------
+    calibration, operation
+        Labelled outputs that training has not seen; outputs of operational inputs, labels optional (λ*).
+    tuning
+        Labelled outputs for `k_reg="auto"` and `temperature="fit"`, else a part of the calibration is set aside.
+    head, manifold_data
+        The prediction layer, and features (m, d) that training has not seen (default: the operation's).
+    score, randomize, temperature
+        As in `calibrate`.
+    step, empty
+        The paper's δ (None: exact), and how inputs that never get a one-label set are read.
+    manifold
+        "kernel", "gmm" (the paper's) or "none"; by default kernel where head and features are there.
+    components, covariance, bandwidth
+        Of the mixture; of the kernel.
+    stopping, seed, progress
+        Of the sampling. Same seed, same result.
+    target, confidence
+        A reliability that a certified bound is to meet, in (0, 1).
+
+    Raises
+    ------
+    InputError
+        When the inputs do not fit together; see `Outputs`, `Head`, `calibrate`.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 3, 400)
+    >>> z = 4 * np.eye(3)[y] + rng.normal(size=(400, 3))
+    >>> result = assess(Outputs(z[:200], y[:200]), Outputs(z[200:]), target=0.9)
+    >>> result.target.met, result.lambda_.source
+    (True, 'operation')
+    """
+    score = RAPS() if score is None else score
+    confidence = check_confidence(confidence)
+    wanted = None if target is None else float(exact_fraction(target, "target"))
+    if operation.n_classes != calibration.n_classes:
+        raise InputError(
+            f"calibration has {calibration.n_classes} classes, operation has {operation.n_classes}: "
+            "they are not outputs of one network"
+        )
+    source = _features_and_head(manifold, head, manifold_data, operation, calibration.n_classes)
+    conformal = calibrate(
+        calibration.logits,
+        calibration.known_labels,
+        score=score,
+        randomize=randomize,
+        temperature=temperature,
+        tuning=None if tuning is None else (tuning.logits, tuning.known_labels),
+        seed=seed,
+    )
+    notes = list(conformal.notes)
+
+    counts = conformal.top_two(operation.logits)
+    real = LambdaSummary(conformal.n, step, empty)
+    real.add(counts, operation.weights)
+    on_operation = LambdaEstimate(
+        value=real.value,
+        standard_error=real.standard_error(),
+        source="operation",
+        n=real.n,
+        effective_n=real.effective_n,
+        never_singleton=real.never_singleton,
+    )
+    levels = levels_of(counts.count_top, counts.count_second, conformal.n, step, empty)
+
+    law: Manifold | None = None
+    estimate, interrupted, manifold_lambda = on_operation, False, None
+    if source is None:
+        notes.append(_why_no_manifold(manifold, head, operation, manifold_data))
+    else:
+        features, head = source
+        weights = operation.weights if manifold_data is None else None
+        sampled = _draw_by_weight(features, weights, seed)
+        predicted = head.logits(sampled).argmax(axis=1)
+        law = (
+            fit_gmm(sampled, predicted, components, covariance, seed)
+            if manifold == "gmm"
+            else fit_kernel(sampled, predicted, bandwidth)
+        )
+        behind = LambdaSummary(conformal.n, step, empty)
+        behind.add(conformal.top_two(head.logits(features)), weights)
+        manifold_lambda = behind.value
+        run = sample_lambda(law, head, conformal, stopping, seed, step, empty, progress)
+        interrupted = run.interrupted
+        if run.summary.n:
+            estimate = LambdaEstimate(
+                value=run.summary.value,
+                standard_error=run.summary.standard_error(manifold=behind.sampling_error),
+                source="manifold",
+                n=run.summary.n,
+                effective_n=run.summary.effective_n,
+                never_singleton=run.summary.never_singleton,
+                converged=run.converged,
+                stopping=run.stopping.to_dict(),
+                history=run.history,
+            )
+
+    certified = (_binomial(calibration, tuning, confidence, operation.weights is not None),)
+    best = max(certified, key=lambda bound: bound.value)
+    plain = real if step is None and empty == "argmax" else _plain_summary(conformal, counts, operation)
+    return Assessment(
+        network=name,
+        n_classes=calibration.n_classes,
+        calibration=_facts(conformal),
+        step="exact" if step is None else str(step),
+        empty=empty,
+        lambda_=estimate,
+        lambda_operation=on_operation,
+        certified=certified,
+        estimates=(
+            marginal_conformal_estimate(plain.p_second_distribution()),
+            confidence_floor_estimate(plain.value),
+        ),
+        target=None if wanted is None else Target(wanted, confidence, best.value >= wanted, best.method),
+        manifold=None if law is None else law.fit.to_dict(),
+        warnings=warnings_about(
+            calibration=calibration,
+            operation=operation,
+            tuning=tuning,
+            conformal=conformal,
+            estimate=estimate,
+            on_operation=on_operation,
+            fit=None if law is None else law.fit,
+            manifold_lambda=None if manifold_data is None else manifold_lambda,
+            head=head,
+            target=wanted,
+            interrupted=interrupted,
+        ),
+        notes=tuple(notes),
+        provenance={
+            "infimum": infimum.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+            "seed": seed,
+        },
+        interrupted=interrupted,
+        **_with_labels(operation, levels),
+    )
+
+
+def _features_and_head(
+    manifold: str | None,
+    head: AnyHead | None,
+    manifold_data: Array | None,
+    operation: Outputs,
+    n_classes: int,
+) -> tuple[Array, AnyHead] | None:
+    """Features the manifold is fitted to and their head, or None where no manifold is wanted or possible."""
+    if manifold not in (None, "kernel", "gmm", "none"):
+        raise InputError(f"manifold must be kernel, gmm or none, not {manifold!r}")
+    if head is not None and head.n_classes != n_classes:
+        raise InputError(f"{head.name} has {head.n_classes} classes, the calibration has {n_classes}")
+    features = operation.features if manifold_data is None else manifold_data
+    if manifold == "none":
+        return None
+    if features is not None and head is not None:
+        return check_matrix(features, "manifold features", head.n_features), head
+    if manifold is not None:
+        missing = (
+            "the prediction layer (head)" if head is None else "features, of the operation or given apart"
+        )
+        raise InputError(f"the {manifold} manifold needs {missing}")
+    if manifold_data is not None:
+        raise InputError("manifold data needs the prediction layer (head) that reads the features")
+    return None
+
+
+def _why_no_manifold(
+    manifold: str | None, head: AnyHead | None, operation: Outputs, manifold_data: Array | None
+) -> str:
+    if manifold == "none":
+        return "no manifold was asked for: λ is that of the operation inputs"
+    missing = [what for what, have in (("head", head), ("features", operation.features)) if have is None]
+    return f"without {' and '.join(missing)} nothing is sampled: λ is that of the operation inputs"
+
+
+def _draw_by_weight(features: Array, weights: Array | None, seed: int) -> Array:
+    """As many rows, drawn by weight (systematic resampling), so that the manifold has the operational profile."""
+    if weights is None:
+        return features
+    n = len(features)
+    start = np.random.default_rng([seed, 0x3E1]).random()
+    rows = np.searchsorted(np.cumsum(weights) / weights.sum(), (start + np.arange(n)) / n)
+    return features[np.minimum(rows, n - 1)]
+
+
+def _binomial(calibration: Outputs, tuning: Outputs | None, confidence: float, weighted: bool) -> Bound:
+    """Clopper–Pearson on all labelled rows given; a row given twice counts once."""
+    correct = calibration.correct
+    if tuning is not None:
+        correct = np.concatenate([correct, tuning.correct[~rows_also_in(calibration, tuning)]])
+    bound = clopper_pearson(correct, confidence)
+    if not weighted:
+        return bound
+    unweighted = (
+        "the operational profile is that of the labelled inputs: the operation's weights do not enter"
+    )
+    return Bound(bound.value, bound.confidence, bound.method, bound.n, (*bound.assumptions, unweighted))
+
+
+def _plain_summary(conformal: Calibration, counts: Any, operation: Outputs) -> LambdaSummary:
+    """λ as the theorems of METHOD §5 need it: exact levels, the top label never dropped."""
+    summary = LambdaSummary(conformal.n)
+    summary.add(counts, operation.weights)
+    return summary
+
+
+def _facts(conformal: Calibration) -> CalibrationFacts:
+    return CalibrationFacts(
+        n=conformal.n,
+        score=score_to_dict(conformal.score),
+        temperature=float(conformal.temperature),
+        randomize=conformal.randomize,
+        seed=conformal.seed,
+        n_tuning=conformal.n_tuning,
+    )
+
+
+def _with_labels(operation: Outputs, levels: Array) -> dict[str, Any]:
+    """λ*, the mean success levels of right and wrong predictions, and M4's correlation; nothing without labels."""
+    if operation.labels is None:
+        return {}
+    weights = np.ones(len(operation)) if operation.weights is None else operation.weights
+    known = np.isfinite(levels) & (weights > 0)
+    correct = operation.correct
+
+    def mean(which: Array) -> float | None:
+        which = which & known
+        return float(np.average(levels[which], weights=weights[which])) if which.any() else None
+
+    position = true_ranks(operation.logits, operation.labels)[known] - 1
+    pearson = None
+    if known.any() and np.ptp(position) > 0 and np.ptp(levels[known]) > 0:
+        covariance = np.cov(levels[known], position, aweights=weights[known])
+        pearson = float(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1]))
+    return {
+        "success": Success(operation.accuracy, len(operation)),
+        "correct": mean(correct),
+        "incorrect": mean(~correct),
+        "pearson": pearson,
+    }

@@ -1,0 +1,160 @@
+"""What a reader of an assessment must be warned of, each in one sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from infimum.conformal import Calibration
+from infimum.head import AnyHead
+from infimum.manifold.base import ManifoldFit
+from infimum.outputs import Outputs
+from infimum.overlap import rows_also_in
+from infimum.results import LambdaEstimate
+
+FEW = 100
+"""Fewer rows than this are called few: the cap n/(n+1) on λ then costs a hundredth or more."""
+
+FAR = 0.01
+"""Differences between λ on samples and on real inputs below this are not worth a warning."""
+
+
+def warnings_about(
+    *,
+    calibration: Outputs,
+    operation: Outputs,
+    tuning: Outputs | None,
+    conformal: Calibration,
+    estimate: LambdaEstimate,
+    on_operation: LambdaEstimate,
+    fit: ManifoldFit | None,
+    manifold_lambda: float | None,
+    head: AnyHead | None,
+    target: float | None,
+    interrupted: bool,
+) -> tuple[str, ...]:
+    """All warnings an assessment owes its reader, the gravest first."""
+    found: list[str | None] = [
+        "interrupted: sampling was stopped before its rule held" if interrupted else None,
+        *_same_rows(calibration, operation, tuning),
+        _wrong_head(operation, head),
+        *_calibration(calibration, conformal, estimate, target),
+        *_saturated(calibration, operation, tuning),
+        f"only {len(operation)} operation inputs" if len(operation) < FEW else None,
+        *_mixture(fit),
+        *_samples(estimate, on_operation, manifold_lambda, interrupted),
+        _above_accuracy(operation, on_operation),
+    ]
+    return tuple(warning for warning in found if warning is not None)
+
+
+def _same_rows(calibration: Outputs, operation: Outputs, tuning: Outputs | None) -> list[str | None]:
+    again = int(rows_also_in(calibration, operation).sum())
+    found = [
+        f"{again} of the {len(operation)} operation inputs are calibration rows too: λ is not independent of them"
+        if again
+        else None
+    ]
+    if tuning is not None and (again := int(rows_also_in(calibration, tuning).sum())):
+        found.append(
+            f"{again} of the {len(tuning)} tuning rows are calibration rows too: coverage then does not hold "
+            "exactly; they count once in the certified bound"
+        )
+    return found
+
+
+def _wrong_head(operation: Outputs, head: AnyHead | None) -> str | None:
+    """Whether head(features) gives the logits, up to a constant per row (probabilities lose it)."""
+    if head is None or operation.features is None or operation.features.shape[1] != head.n_features:
+        return None
+    rows = np.arange(min(len(operation), 1000))
+    if operation.saturated_rows is not None:
+        rows = np.setdiff1d(rows, operation.saturated_rows)
+    if not len(rows):
+        return None
+    ours, theirs = head.logits(operation.features[rows]), operation.logits[rows].astype(np.float64)
+    ours, theirs = (z - z.max(axis=1, keepdims=True) for z in (ours, theirs))
+    theirs = np.maximum(theirs, -80.0)  # clipped probabilities say no more
+    difference = np.abs(np.maximum(ours, -80.0) - theirs)
+    worst = int(difference.max(axis=1).argmax())
+    if difference[worst].max() <= 0.02 * (1.0 + np.abs(theirs[worst]).max()):
+        return None
+    return (
+        f"head(features) differs from the operation's logits by up to {difference.max():.3g} (row {rows[worst]}): "
+        "head, features and logits may belong to different networks, and λ on samples would be meaningless"
+    )
+
+
+def _calibration(
+    calibration: Outputs, conformal: Calibration, estimate: LambdaEstimate, target: float | None
+) -> list[str | None]:
+    n, cap = conformal.n, conformal.n / (conformal.n + 1)
+    tight = n < FEW or estimate.value > cap - 1 / (n + 1) or (target is not None and cap < target)
+    found: list[str | None] = [
+        f"λ is capped at n/(n+1) = {cap:.4f}: the calibration has {n} rows" if tight else None
+    ]
+    missing = np.setdiff1d(np.arange(calibration.n_classes), calibration.known_labels)
+    if len(missing):
+        names = calibration.class_names
+        some = ", ".join(names[k] if names else str(k) for k in missing[:5].tolist())
+        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        found.append(f"no calibration row has the label {some}{more}")
+    return found
+
+
+def _saturated(calibration: Outputs, operation: Outputs, tuning: Outputs | None) -> list[str | None]:
+    found: list[str | None] = []
+    for what, outputs in (("calibration", calibration), ("tuning", tuning), ("operation", operation)):
+        if outputs is not None and outputs.saturated:
+            found.append(
+                f"{outputs.saturated} of the {len(outputs)} {what} rows hold a probability of exactly 1: the order "
+                "of their scores is lost; give logits instead"
+            )
+    return found
+
+
+def _mixture(fit: ManifoldFit | None) -> list[str | None]:
+    if fit is None:
+        return []
+    agreement = "" if fit.agreement is None else f" (they agree on {fit.agreement:.0%} of the features)"
+    return [
+        None if fit.converged else f"the mixture did not converge in {fit.iterations} EM steps",
+        f"the mixture collapsed: its components no longer stand for the classes{agreement}"
+        if fit.collapsed
+        else None,
+    ]
+
+
+def _samples(
+    estimate: LambdaEstimate, on_operation: LambdaEstimate, manifold_lambda: float | None, interrupted: bool
+) -> list[str | None]:
+    if estimate.source != "manifold":
+        return []
+    # The calibration is common to both, so its part does not enter the difference.
+    real, drawn = on_operation.standard_error, estimate.standard_error
+    noise = 3 * float(np.hypot(real.sampling, np.hypot(drawn.sampling, drawn.manifold)))
+    gap = estimate.value - on_operation.value
+    found: list[str | None] = []
+    if not estimate.converged and not interrupted:
+        found.append(f"sampling ended at {estimate.n} samples before its stopping rule held")
+    if abs(gap) > max(FAR, 0 if manifold_lambda is None else noise):
+        found.append(
+            f"λ on samples ({estimate.value:.4f}) is far from λ on the real operation inputs "
+            f"({on_operation.value:.4f}): the manifold does not look like the data"
+        )
+    if manifold_lambda is not None:
+        excess = manifold_lambda - on_operation.value
+        if excess > max(FAR / 2, 3 * float(np.hypot(real.sampling, drawn.manifold))):
+            found.append(
+                f"λ on the manifold's own features ({manifold_lambda:.4f}) is above that of the operation "
+                f"({on_operation.value:.4f}): was the network trained on them? They must be unseen by training"
+            )
+    return found
+
+
+def _above_accuracy(operation: Outputs, on_operation: LambdaEstimate) -> str | None:
+    if operation.labels is None or on_operation.value <= operation.accuracy:
+        return None
+    return (
+        f"λ ({on_operation.value:.4f}) is above the accuracy measured on the same inputs "
+        f"({operation.accuracy:.4f}): here it is not a lower bound"
+    )

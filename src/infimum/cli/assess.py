@@ -1,0 +1,193 @@
+"""`infimum assess`: arrays of a network in, how reliable it is out."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from infimum.cli import options as o
+from infimum.cli.progress import sampling_progress
+from infimum.errors import InputError
+
+MANIFOLD = "Manifold and sampling"
+
+
+class ManifoldName(StrEnum):
+    """Density models of the feature space."""
+
+    gmm = "gmm"
+    kernel = "kernel"
+    none = "none"
+
+
+class CovarianceName(StrEnum):
+    """Shapes of a mixture's covariances."""
+
+    full = "full"
+    diag = "diag"
+    tied = "tied"
+    spherical = "spherical"
+
+
+class RuleName(StrEnum):
+    """Stopping rules."""
+
+    se = "se"
+    difference = "difference"
+    samples = "samples"
+    time = "time"
+
+
+def assess(
+    calibration: o.CalibrationFile,
+    operation: Annotated[
+        Path,
+        typer.Option(
+            "--operation",
+            metavar="FILE",
+            help="Outputs on operational inputs; labels are not needed, with them λ* is shown.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Where to write assessment.json and report.md."),
+    ] = None,
+    target: Annotated[
+        float | None,
+        typer.Option("--target", help="Exit 0 if a certified bound reaches this reliability, 1 if not."),
+    ] = None,
+    confidence: Annotated[float, typer.Option("--confidence", help="Of the certified bounds.")] = 0.95,
+    name: Annotated[str | None, typer.Option("--name", help="Of the network. (default: DIR's name)")] = None,
+    json: Annotated[
+        str | None, typer.Option("--json", metavar="FILE|-", help="Write the JSON here; - for stdout alone.")
+    ] = None,
+    quiet: o.Quiet = False,
+    seed: o.Seed = 0,
+    score: o.ScoreOption = o.ScoreName.raps,
+    penalty: o.Penalty = 0.01,
+    k_reg: o.KReg = None,
+    weight: o.Weight = 0.1,
+    temperature: o.Temperature = "none",
+    randomize: o.Randomize = True,
+    tuning: o.TuningFile = None,
+    step: o.StepOption = "exact",
+    empty: o.EmptyOption = o.EmptyName.argmax,
+    manifold: Annotated[
+        ManifoldName | None,
+        typer.Option(
+            "--manifold",
+            help="What to sample from; gmm is the paper's. (default: kernel with --head and features, else none)",
+            rich_help_panel=MANIFOLD,
+        ),
+    ] = None,
+    head: Annotated[
+        Path | None,
+        typer.Option(
+            "--head",
+            metavar="FILE",
+            help="The prediction layer: npz or safetensors with weight (K, d) and bias (K,).",
+            rich_help_panel=MANIFOLD,
+        ),
+    ] = None,
+    manifold_data: Annotated[
+        Path | None,
+        typer.Option(
+            "--manifold-data",
+            metavar="FILE",
+            help="Features that training has not seen. (default: the operation's)",
+            rich_help_panel=MANIFOLD,
+        ),
+    ] = None,
+    components: Annotated[
+        int | None,
+        typer.Option(
+            "--components",
+            min=1,
+            help="gmm: components. (default: one per predicted class)",
+            rich_help_panel=MANIFOLD,
+        ),
+    ] = None,
+    covariance: Annotated[
+        CovarianceName, typer.Option("--covariance", help="gmm: covariances.", rich_help_panel=MANIFOLD)
+    ] = CovarianceName.full,
+    bandwidth: Annotated[
+        float, typer.Option("--bandwidth", help="kernel: bandwidth h.", rich_help_panel=MANIFOLD)
+    ] = 0.1,
+    stopping: Annotated[
+        RuleName,
+        typer.Option(
+            "--stopping",
+            help="se: sampling error ≤ tolerance. difference: the paper's, λ moves ≤ tolerance. "
+            "samples: --max-samples. time: --seconds.",
+            rich_help_panel=MANIFOLD,
+        ),
+    ] = RuleName.se,
+    tolerance: Annotated[
+        float, typer.Option("--tolerance", help="Of se and difference.", rich_help_panel=MANIFOLD)
+    ] = 5e-4,
+    seconds: Annotated[
+        float, typer.Option("--seconds", help="Of the rule time.", rich_help_panel=MANIFOLD)
+    ] = 60.0,
+    batch: Annotated[
+        int, typer.Option("--batch", min=1, help="Samples at a time.", rich_help_panel=MANIFOLD)
+    ] = 20_000,
+    max_samples: Annotated[
+        int, typer.Option("--max-samples", min=1, help="End of every rule.", rich_help_panel=MANIFOLD)
+    ] = 10_000_000,
+) -> None:
+    """Tell how reliable a trained classifier is, at least.
+
+    Example: infimum assess --calibration cal.npz --operation ops.npz --target 0.95 --out results
+    """
+    import infimum
+    from infimum.files import check_can_make, read_arrays, write_bytes
+
+    if out is not None:
+        check_can_make(out)
+    features = None
+    if manifold_data is not None:
+        arrays = read_arrays(manifold_data)
+        if "features" not in arrays:
+            raise InputError(f"{manifold_data} has no 'features'; it holds: {', '.join(arrays) or 'nothing'}")
+        features = arrays["features"]
+    with sampling_progress(quiet or json == "-") as progress:
+        result = infimum.assess(
+            infimum.Outputs.load(calibration),
+            infimum.Outputs.load(operation),
+            tuning=None if tuning is None else infimum.Outputs.load(tuning),
+            head=None if head is None else infimum.Head.load(head),
+            manifold_data=features,
+            score=o.score_from(score, penalty, k_reg, weight, tuning is not None),
+            randomize=randomize,
+            temperature=o.temperature_from(temperature),
+            step=None if step == "exact" else step,
+            empty=empty.value,
+            manifold=None if manifold is None else manifold.value,
+            components=components,
+            covariance=covariance.value,
+            bandwidth=bandwidth,
+            stopping=infimum.Stopping(stopping.value, tolerance, max_samples, seconds, batch),
+            seed=seed,
+            target=target,
+            confidence=confidence,
+            name=name or (out.resolve().name if out is not None else "network"),
+            progress=progress,
+        )
+    if out is not None:
+        result.save(out)
+    if json == "-":
+        sys.stdout.write(result.to_json())
+    elif json is not None:
+        write_bytes(json, result.to_json().encode())
+    if json != "-" and not quiet:
+        typer.echo(result.summary())
+        if out is not None:
+            typer.echo(f"written: {out / 'assessment.json'}, {out / 'report.md'}")
+    if result.interrupted:
+        raise typer.Exit(130)
+    if result.target is not None and not result.target.met:
+        raise typer.Exit(1)

@@ -1,0 +1,40 @@
+"""`infimum calibrate`: labelled outputs in, one calibration file out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from infimum.cli import options as o
+
+
+def calibrate(
+    calibration: o.CalibrationFile,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help="The calibration: a .json or .safetensors file.")
+    ],
+    quiet: o.Quiet = False,
+    seed: o.Seed = 0,
+    score: o.ScoreOption = o.ScoreName.raps,
+    penalty: o.Penalty = 0.01,
+    k_reg: o.KReg = None,
+    weight: o.Weight = 0.1,
+    temperature: o.Temperature = "none",
+    randomize: o.Randomize = True,
+    tuning: o.TuningFile = None,
+) -> None:
+    """Calibrate once, to score inputs later.
+
+    Example: infimum calibrate --calibration cal.npz --out calibration.json
+    """
+    from infimum.files import check_can_make
+
+    check_can_make(out)
+    made = o.calibrated(calibration, tuning, score, penalty, k_reg, weight, temperature, randomize, seed)
+    made.save(out)
+    if not quiet:
+        for note in made.notes:
+            typer.echo(f"note: {note}")
+        typer.echo(f"written: {out} ({made.n} scores of {made.n_classes} classes, {made.score})")

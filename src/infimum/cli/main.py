@@ -1,0 +1,54 @@
+"""`infimum`: the commands, and how errors leave the program. Heavy modules load inside the commands."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+import infimum
+from infimum.cli.assess import assess
+from infimum.cli.calibrate import calibrate
+from infimum.cli.score import score
+from infimum.errors import InputError
+
+app = typer.Typer(
+    name="infimum",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="How reliable a trained classifier is, at least.\n\n"
+    "Exit codes: 0 done (target met), 1 target not met, 2 bad input, 130 interrupted.",
+)
+app.command()(assess)
+app.command()(calibrate)
+app.command()(score)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"infimum {infimum.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def run() -> None:
+    """Run the command line; bad input is one line on stderr and exit code 2."""
+    try:
+        app()
+    except InputError as error:
+        print(f"infimum: {' '.join(str(error).split())}", file=sys.stderr)  # noqa: T201
+        sys.exit(2)
+    except MemoryError as error:
+        print(f"infimum: not enough memory ({error})", file=sys.stderr)  # noqa: T201
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

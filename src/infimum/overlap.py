@@ -1,0 +1,50 @@
+"""Rows of logits that occur in two data sets: evaluation on what one has calibrated on."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Bool, UInt64
+
+from infimum.checks import Array
+from infimum.outputs import Outputs
+
+
+def rows_also_in(outputs: Outputs, others: Outputs) -> Bool[np.ndarray, " n"]:
+    """Which rows of `others` occur in `outputs` too, to the last bit. Saturated rows do not count.
+
+    Rows are compared by a 64-bit hash: among a million rows against a million, the chance of a false
+    match is about 1 in 20 million.
+
+    >>> import numpy as np
+    >>> a, b = Outputs(np.eye(2)), Outputs(np.array([[0.0, 1.0], [5.0, 1.0]]))
+    >>> rows_also_in(a, b).tolist()
+    [True, False]
+    """
+    if outputs.n_classes != others.n_classes:
+        return np.zeros(len(others), dtype=bool)
+    known = np.unique(_hashes(outputs)[_unsaturated(outputs)])
+    found: Array = np.isin(_hashes(others), known)
+    found &= _unsaturated(others)
+    return found
+
+
+def _unsaturated(outputs: Outputs) -> Bool[np.ndarray, " n"]:
+    mask = np.ones(len(outputs), dtype=bool)
+    if outputs.saturated_rows is not None:
+        mask[outputs.saturated_rows] = False
+    return mask
+
+
+def _hashes(outputs: Outputs) -> UInt64[np.ndarray, " n"]:
+    """Multiply–xor-shift of each number's bits, summed along the row with odd random multipliers."""
+    logits = outputs.logits
+    odd = np.random.default_rng(0x0DD).integers(2**63, size=logits.shape[1], dtype=np.uint64) * np.uint64(2)
+    odd += np.uint64(1)
+    hashes = np.empty(len(logits), dtype=np.uint64)
+    for start in range(0, len(logits), size := max(1, 2**18 // logits.shape[1])):
+        bits = (logits[start : start + size].astype(np.float64) + 0.0).view(np.uint64)  # + 0.0: −0 is 0
+        bits = bits ^ (bits >> np.uint64(29))
+        hashes[start : start + size] = ((bits * odd) ^ ((bits * odd) >> np.uint64(32))).sum(
+            axis=1, dtype=np.uint64
+        )
+    return hashes

@@ -1,0 +1,1 @@
+"""An assessment as text for the terminal and as Markdown."""

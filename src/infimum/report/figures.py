@@ -1,0 +1,138 @@
+"""The figures of an assessment in the order a reader asks, each with what it is: one list for every format."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from infimum.results import Assessment, LambdaEstimate
+
+NO_GUARANTEE = (
+    "λ is an estimate, not a guarantee: per-input coverage cannot be had without assumptions on the "
+    "distribution, and on real networks λ is often above the true success probability."
+)
+
+METHODS = {
+    "clopper_pearson": "Clopper–Pearson",
+    "marginal_conformal": "marginal conformal",
+    "confidence_floor": "confidence floor",
+}
+
+
+class Figure(NamedTuple):
+    """One line: what, how much, and what it rests on."""
+
+    label: str
+    value: str
+    about: str
+    holds: bool = False
+
+
+def verdict(a: Assessment) -> str:
+    """The one sentence that may be quoted.
+
+    It names the certified bound only; λ never enters.
+    """
+    bound = max(a.certified, key=lambda b: b.value)
+    sentence = (
+        f"At least {floor4(bound.value)} of operational inputs are classified correctly, with "
+        f"{percent(bound.confidence)} confidence ({METHODS.get(bound.method, bound.method)}, "
+        f"{bound.n} labelled inputs), if {' and '.join(bound.assumptions)}."
+    )
+    if a.target is None:
+        return sentence
+    met = "met" if a.target.met else "NOT met"
+    return f"Target {a.target.value:g}: {met}. {sentence}"
+
+
+def figures(a: Assessment) -> list[Figure]:
+    """Certified bounds first, then λ, then the rest."""
+    rows = [
+        Figure(
+            f"certified bound, {METHODS.get(b.method, b.method)}",
+            floor4(b.value),
+            f"holds with {percent(b.confidence)} confidence; {b.n} labelled inputs",
+            holds=True,
+        )
+        for b in a.certified
+    ]
+    if a.lambda_.source == "manifold":
+        kind = a.manifold["name"] if a.manifold else "manifold"
+        rows.append(
+            Figure("λ on samples", _lambda(a.lambda_), f"{a.lambda_.n} samples of the {kind} manifold")
+        )
+    rows.append(
+        Figure(
+            "λ on operation inputs",
+            _lambda(a.lambda_operation),
+            f"{a.lambda_operation.n} inputs, no labels needed",
+        )
+    )
+    if a.success is not None:
+        rows.append(
+            Figure("λ*, accuracy on them", f"{a.success.value:.4f}", f"{a.success.n} labelled inputs")
+        )
+    rows += [
+        Figure(f"{METHODS.get(e.method, e.method)}, estimate", f"{e.value:.4f}", "not certified")
+        for e in a.estimates
+    ]
+    if a.success is not None:
+        right, wrong, pearson = (
+            "none" if v is None else f"{v:.4f}" for v in (a.correct, a.incorrect, a.pearson)
+        )
+        rows.append(
+            Figure("mean λ(x), correct / wrong", f"{right} / {wrong}", f"Pearson with position: {pearson}")
+        )
+    return rows
+
+
+def facts(a: Assessment) -> list[str]:
+    """How the figures were made, a sentence each."""
+    score = dict(a.calibration.score)
+    name = score.pop("name")
+    inside = ", ".join(f"{key} {value}" for key, value in score.items())
+    kind = "randomised" if a.calibration.randomize else "deterministic"
+    lines = [
+        f"Calibration: {a.calibration.n} labelled rows, {a.n_classes} classes, score {name}"
+        f"{f' ({inside})' if inside else ''}, {kind}, temperature {a.calibration.temperature:.4g}"
+        f"{f', {a.calibration.n_tuning} rows for tuning' if a.calibration.n_tuning else ''}, "
+        f"seed {a.calibration.seed}.",
+        f"Levels: {'exact' if a.step == 'exact' else f'in steps of {a.step}'}; "
+        f"{a.lambda_operation.never_singleton:.2%} of the inputs never get a one-label set ({a.empty}).",
+    ]
+    error = a.lambda_.standard_error
+    parts = f"calibration {error.calibration:.4f}, sampling {error.sampling:.4f}"
+    parts += f", manifold {error.manifold:.4f}" if a.lambda_.source == "manifold" else ""
+    lines.append(f"Standard error of λ: {error.total:.4f} ({parts}).")
+    if a.lambda_.stopping is not None:
+        ended = "its stopping rule held" if a.lambda_.converged else "before its stopping rule held"
+        lines.append(f"Sampling: rule {a.lambda_.stopping['rule']}, ended {ended}, {a.lambda_.n} samples.")
+    if a.manifold is not None:
+        m = a.manifold
+        lines.append(
+            f"Manifold: {m['name']}, {m['n']} features of {m['n_features']} dimensions, {m['components']} parts."
+        )
+    if a.lambda_operation.effective_n < a.lambda_operation.n * (1 - 1e-12):
+        lines.append(f"Weights: effective number of operation inputs {a.lambda_operation.effective_n:.1f}.")
+    return lines
+
+
+def floor4(value: float) -> str:
+    """Four digits, rounded down: a bound must not grow by printing it.
+
+    >>> floor4(0.95599999)
+    '0.9559'
+    """
+    return f"{int(value * 10_000) / 10_000:.4f}"
+
+
+def percent(confidence: float) -> str:
+    """A confidence as a percentage, without losing digits.
+
+    >>> percent(0.999)
+    '99.9 %'
+    """
+    return f"{confidence * 100:.10g} %"
+
+
+def _lambda(estimate: LambdaEstimate) -> str:
+    return f"{estimate.value:.4f} ± {estimate.standard_error.total:.4f}"

@@ -1,0 +1,203 @@
+"""What an assessment says, as frozen data that goes to JSON and back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from infimum.bounds import Bound, Estimate
+from infimum.conformal.summary import StandardError
+from infimum.errors import InputError
+from infimum.files import read_bytes, write_bytes
+from infimum.sampling import Batch
+
+SCHEMA = "infimum/assessment/1"
+
+
+@dataclass(frozen=True)
+class LambdaEstimate:
+    """λ: an estimate, not a guarantee. Mean success level of `n` samples ("manifold") or inputs ("operation").
+
+    `stopping` is None and `history` empty on operation inputs, where nothing is sampled. `effective_n` is the
+    effective sample size of weighted inputs, `never_singleton` the share that no error level gives one label.
+    """
+
+    value: float
+    standard_error: StandardError
+    source: Literal["manifold", "operation"]
+    n: int
+    effective_n: float
+    never_singleton: float
+    converged: bool = True
+    stopping: dict[str, Any] | None = None
+    history: tuple[Batch, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "value": self.value,
+            "standard_error": self.standard_error.to_dict(),
+            "source": self.source,
+            "n": self.n,
+            "effective_n": self.effective_n,
+            "converged": self.converged,
+            "stopping": self.stopping,
+            "history": [batch.to_dict() for batch in self.history],
+            "never_singleton": self.never_singleton,
+        }
+
+    @staticmethod
+    def from_dict(d: dict[str, Any]) -> LambdaEstimate:
+        """Inverse of `to_dict`."""
+        error = {k: v for k, v in d["standard_error"].items() if k != "total"}
+        rest = {k: v for k, v in d.items() if k not in ("standard_error", "history")}
+        history = tuple(Batch(**batch) for batch in d["history"])
+        return LambdaEstimate(standard_error=StandardError(**error), history=history, **rest)
+
+
+@dataclass(frozen=True)
+class Success:
+    """λ*: (weighted) accuracy on `n` labelled operation inputs."""
+
+    value: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Target:
+    """Whether a certified bound, `by` method, reaches the target `value` at `confidence`."""
+
+    value: float
+    confidence: float
+    met: bool
+    by: str
+
+
+@dataclass(frozen=True)
+class CalibrationFacts:
+    """The calibration an assessment rests on."""
+
+    n: int
+    score: dict[str, Any]
+    temperature: float
+    randomize: bool
+    seed: int
+    n_tuning: int = 0
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """Everything `assess` found. `lambda_` and `estimates` are estimates; only `certified` holds bounds.
+
+    `correct`, `incorrect`: mean success level of correctly and incorrectly classified inputs; `pearson`: the
+    correlation of λ(x) with the position of the true label (0 = predicted); None without labels.
+    """
+
+    network: str
+    n_classes: int
+    calibration: CalibrationFacts
+    lambda_: LambdaEstimate
+    lambda_operation: LambdaEstimate
+    certified: tuple[Bound, ...]
+    estimates: tuple[Estimate, ...]
+    success: Success | None = None
+    correct: float | None = None
+    incorrect: float | None = None
+    pearson: float | None = None
+    target: Target | None = None
+    manifold: dict[str, Any] | None = None
+    step: str = "exact"
+    empty: str = "argmax"
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    provenance: dict[str, Any] = field(default_factory=dict)
+    interrupted: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON; the schema is `infimum/assessment/1`."""
+        return {
+            "schema": SCHEMA,
+            "network": self.network,
+            "n_classes": self.n_classes,
+            "calibration": asdict(self.calibration),
+            "step": self.step,
+            "empty": self.empty,
+            "lambda": self.lambda_.to_dict(),
+            "lambda_operation": self.lambda_operation.to_dict(),
+            "success": None if self.success is None else asdict(self.success),
+            "correct": self.correct,
+            "incorrect": self.incorrect,
+            "pearson": self.pearson,
+            "certified": [bound.to_dict() for bound in self.certified],
+            "estimates": [estimate.to_dict() for estimate in self.estimates],
+            "target": None if self.target is None else asdict(self.target),
+            "manifold": self.manifold,
+            "warnings": list(self.warnings),
+            "notes": list(self.notes),
+            "provenance": self.provenance,
+            "interrupted": self.interrupted,
+        }
+
+    def to_json(self) -> str:
+        """The JSON document; finite numbers only."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @staticmethod
+    def from_dict(d: dict[str, Any]) -> Assessment:
+        """Inverse of `to_dict`; raises InputError for another schema or a missing key."""
+        if d.get("schema") != SCHEMA:
+            raise InputError(f"schema is {d.get('schema')!r}, this version reads {SCHEMA!r}")
+        try:
+            return Assessment(
+                calibration=CalibrationFacts(**d["calibration"]),
+                lambda_=LambdaEstimate.from_dict(d["lambda"]),
+                lambda_operation=LambdaEstimate.from_dict(d["lambda_operation"]),
+                certified=tuple(
+                    Bound(**{**b, "assumptions": tuple(b["assumptions"])}) for b in d["certified"]
+                ),
+                estimates=tuple(Estimate(**e) for e in d["estimates"]),
+                success=None if d["success"] is None else Success(**d["success"]),
+                target=None if d["target"] is None else Target(**d["target"]),
+                warnings=tuple(d["warnings"]),
+                notes=tuple(d["notes"]),
+                **{
+                    key: d[key]
+                    for key in (
+                        *("network", "n_classes", "step", "empty", "correct", "incorrect", "pearson"),
+                        *("manifold", "provenance", "interrupted"),
+                    )
+                },
+            )
+        except (KeyError, TypeError) as error:
+            raise InputError(f"not a whole assessment ({error!r})") from error
+
+    def save(self, directory: str | Path) -> None:
+        """Write `assessment.json` and `report.md` into a directory, each replaced in one move."""
+        from infimum.files import make_directory
+        from infimum.report.markdown import to_markdown
+
+        directory = Path(directory)
+        make_directory(directory)
+        write_bytes(directory / "assessment.json", self.to_json().encode())
+        write_bytes(directory / "report.md", to_markdown(self).encode())
+
+    @staticmethod
+    def load(path: str | Path) -> Assessment:
+        """Read an assessment.json, or the directory that holds one."""
+        path = Path(path)
+        path = path / "assessment.json" if path.is_dir() else path
+        try:
+            document = json.loads(read_bytes(path))
+        except ValueError as error:
+            raise InputError(f"{path} is not JSON ({error})") from error
+        if not isinstance(document, dict):
+            raise InputError(f"{path} is not an assessment")
+        return Assessment.from_dict(document)
+
+    def summary(self) -> str:
+        """What a person should read: figures, what they are, and every warning."""
+        from infimum.report.text import to_text
+
+        return to_text(self)
