@@ -22,11 +22,17 @@ READABLE = "npz, safetensors or Parquet"
 def read_arrays(path: str | Path, wanted: Iterable[str] | None = None) -> dict[str, Array]:
     """The arrays of a file by name, only those `wanted` if given; the kind of file is told by its content.
 
+    A folder of Parquet parts is read as one file.
+
     Raises InputError for a missing, foreign, truncated or pickled file, naming it.
     """
     path = Path(path)
-    start = read_bytes(path, 8)
     names = None if wanted is None else set(wanted)
+    if path.is_dir():
+        from infimum.parquet import read_parquet_folder
+
+        return read_parquet_folder(path, names)
+    start = read_bytes(path, 8)
     if start[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
         return _read_npz(path, names)
     if start[:4] == b"PAR1":
@@ -49,7 +55,7 @@ def read_arrays(path: str | Path, wanted: Iterable[str] | None = None) -> dict[s
 def array_names(path: str | Path) -> list[str]:
     """Names of the arrays in a file, without reading them (Parquet: its columns)."""
     path = Path(path)
-    start = read_bytes(path, 4)
+    start = b"PAR1" if path.is_dir() else read_bytes(path, 4)
     if start in (b"PK\x03\x04", b"PK\x05\x06"):
         try:
             with zipfile.ZipFile(path) as archive:

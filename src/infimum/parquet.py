@@ -13,12 +13,66 @@ from infimum.checks import Array
 from infimum.errors import InputError
 from infimum.files import check_fits, need_pyarrow, replace_file
 
+MANIFEST = "_infimum.json"
+"""What an extraction keeps beside the parts of a folder; other readers of Parquet folders pass over it."""
+
 _NUMBERED = re.compile(r"(.+)_(\d+)")
 
 
 def parquet_names(path: Path) -> list[str]:
-    """Names of the arrays in the file; numbered columns count as one array."""
+    """Names of the arrays in the file, or folder of parts; numbered columns count as one array."""
+    path = folder_parts(path)[0] if path.is_dir() else path
     return sorted(_columns(_open(path).schema_arrow.names))
+
+
+def parquet_rows(path: Path) -> int:
+    """Rows of a file, from its footer."""
+    return int(_open(path).metadata.num_rows)
+
+
+def folder_parts(folder: Path) -> list[Path]:
+    """The Parquet files of a folder by name; InputError for none, links, or an extraction that is not finished."""
+    import json
+
+    parts = sorted(path for path in folder.glob("*.parquet") if not path.name.startswith((".", "_")))
+    if not parts:
+        raise InputError(
+            f"{folder} is a directory without Parquet files; a file was expected, or a folder of parts"
+        )
+    for path in parts:
+        if path.is_symlink() or not path.is_file():
+            raise InputError(f"{path} is a link or not a file; the parts must lie in the folder")
+    manifest = folder / MANIFEST
+    if manifest.is_file():
+        try:
+            complete = json.loads(manifest.read_bytes())["complete"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{manifest} cannot be read ({error!r})") from error
+        if complete is not True:
+            raise InputError(f"{folder} is an extraction that is not finished; run it again with --resume")
+    return parts
+
+
+def read_parquet_folder(folder: Path, wanted: set[str] | None = None) -> dict[str, Array]:
+    """Arrays of a folder of Parquet parts, joined in order of the parts' names."""
+    parts = folder_parts(folder)
+    check_fits(sum(_size(_open(path)) for path in parts), folder)
+    first = read_parquet(parts[0], wanted)
+    blocks: dict[str, list[Array]] = {name: [array] for name, array in first.items()}
+    for path in parts[1:]:
+        arrays = read_parquet(path, wanted)
+        if {name: array.shape[1:] for name, array in arrays.items()} != {
+            name: array.shape[1:] for name, array in first.items()
+        }:
+            raise InputError(f"{path} has other columns or widths than {parts[0]}; the parts must agree")
+        for name, array in arrays.items():
+            blocks[name].append(array)
+    if any((names != first["class_names"]).any() for names in blocks.get("class_names", ())):
+        raise InputError(f"{folder}: the parts differ in class_names")
+    return {
+        name: first[name] if name == "class_names" else np.concatenate(arrays)
+        for name, arrays in blocks.items()
+    }
 
 
 def read_parquet(path: Path, wanted: set[str] | None = None) -> dict[str, Array]:
@@ -28,7 +82,7 @@ def read_parquet(path: Path, wanted: set[str] | None = None) -> dict[str, Array]
     import pyarrow
 
     file = _open(path)
-    check_fits(sum(file.metadata.row_group(i).total_byte_size for i in range(file.num_row_groups)), path)
+    check_fits(_size(file), path)
     arrays: dict[str, Array] = {}
     try:
         for name, columns in _columns(file.schema_arrow.names).items():
@@ -77,6 +131,10 @@ def _open(path: Path) -> Any:
         return pq.ParquetFile(path, memory_map=True)
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(f"{path} is not a readable Parquet file ({error})") from error
+
+
+def _size(file: Any) -> int:
+    return sum(file.metadata.row_group(i).total_byte_size for i in range(file.num_row_groups))
 
 
 def _columns(names: list[str]) -> dict[str, list[str]]:

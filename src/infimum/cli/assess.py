@@ -1,4 +1,4 @@
-"""`infimum assess`: arrays of a network in, how reliable it is out."""
+"""`infimum assess`: outputs of a network, or the network and data, in; how reliable it is out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
+from infimum.cli import network_options as n
 from infimum.cli import options as o
+from infimum.cli.network import NetworkOptions, image_options, outputs_of
 from infimum.cli.progress import sampling_progress
 from infimum.errors import InputError
 
@@ -43,15 +45,29 @@ class RuleName(StrEnum):
 
 
 def assess(
-    calibration: o.CalibrationFile,
+    calibration: Annotated[
+        Path | None,
+        typer.Option(
+            "--calibration",
+            metavar="FILE",
+            help="Labelled outputs that training has not seen: npz, safetensors or Parquet with logits (or "
+            "probabilities) and labels.",
+        ),
+    ] = None,
     operation: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--operation",
             metavar="FILE",
             help="Outputs on operational inputs; labels are not needed, with them λ* is shown.",
         ),
-    ],
+    ] = None,
+    calibration_data: n.CalibrationData = None,
+    operation_data: n.OperationData = None,
+    tuning_data: n.TuningData = None,
+    calibration_labels: n.CalibrationLabels = None,
+    operation_labels: n.OperationLabels = None,
+    tuning_labels: n.TuningLabels = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Where to write assessment.json and report.md."),
@@ -138,10 +154,28 @@ def assess(
     max_samples: Annotated[
         int, typer.Option("--max-samples", min=1, help="End of every rule.", rich_help_panel=MANIFOLD)
     ] = 10_000_000,
+    model: n.Model = None,
+    factory: n.Factory = None,
+    weights: n.Weights = None,
+    head_layer: n.HeadLayer = None,
+    device: n.Device = n.DeviceName.cpu,
+    trust: n.Trust = False,
+    batch_size: n.BatchSize = None,
+    preprocess: n.Preprocess = None,
+    skip_bad: n.SkipBad = False,
+    resize: n.Resize = None,
+    crop: n.Crop = None,
+    mean: n.Mean = None,
+    std: n.Std = None,
+    image_mode: n.Mode = None,
+    layout: n.Layout = None,
 ) -> None:
     """Tell how reliable a trained classifier is, at least.
 
-    Example: infimum assess --calibration cal.npz --operation ops.npz --target 0.95 --out results
+    Examples: infimum assess --calibration cal.npz --operation ops.npz --target 0.95 --out results
+    infimum assess --model net.onnx --calibration-data labelled --operation-data images.npy --out results
+
+    With --model the network's outputs lie in a temporary folder (TMPDIR) and are mapped, not held in memory.
     """
     import infimum
     from infimum.files import check_can_make, read_arrays, write_bytes
@@ -154,14 +188,28 @@ def assess(
         if "features" not in arrays:
             raise InputError(f"{manifold_data} has no 'features'; it holds: {', '.join(arrays) or 'nothing'}")
         features = arrays["features"]
-    with sampling_progress(quiet or json == "-") as progress:
+    silent = quiet or json == "-"
+    images = image_options(resize, crop, mean, std, image_mode, layout)
+    network = NetworkOptions(
+        model, factory, weights, head_layer, device.value, trust, batch_size, preprocess, skip_bad, images
+    )
+    files = {"calibration": calibration, "operation": operation, "tuning": tuning}
+    data = {
+        "calibration": (calibration_data, calibration_labels),
+        "operation": (operation_data, operation_labels),
+        "tuning": (tuning_data, tuning_labels),
+    }
+    with (
+        outputs_of(network, files, data, silent) as (outputs, own_head),
+        sampling_progress(silent) as progress,
+    ):
         result = infimum.assess(
-            infimum.Outputs.load(calibration),
-            infimum.Outputs.load(operation),
-            tuning=None if tuning is None else infimum.Outputs.load(tuning),
-            head=None if head is None else infimum.Head.load(head),
+            outputs["calibration"],
+            outputs["operation"],
+            tuning=outputs.get("tuning"),
+            head=own_head if head is None else infimum.Head.load(head),
             manifold_data=features,
-            score=o.score_from(score, penalty, k_reg, weight, tuning is not None),
+            score=o.score_from(score, penalty, k_reg, weight, "tuning" in outputs),
             randomize=randomize,
             temperature=o.temperature_from(temperature),
             step=None if step == "exact" else step,

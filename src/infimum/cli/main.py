@@ -10,6 +10,7 @@ import typer
 import infimum
 from infimum.cli.assess import assess
 from infimum.cli.calibrate import calibrate
+from infimum.cli.extract import extract
 from infimum.cli.score import score
 from infimum.errors import InputError
 
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 app.command()(assess)
 app.command()(calibrate)
+app.command()(extract)
 app.command()(score)
 
 

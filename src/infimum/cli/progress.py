@@ -1,4 +1,4 @@
-"""The progress display of sampling: on stderr, and only where someone looks at it."""
+"""Progress displays: on stderr, and only where someone looks at it."""
 
 from __future__ import annotations
 
@@ -30,5 +30,33 @@ def sampling_progress(quiet: bool) -> Iterator[Callable[[Batch], None] | None]:
                 task,
                 description=f"sampling: {batch.n:,} samples, λ {batch.value:.4f} ± {batch.standard_error:.4f}",
             )
+
+        yield show
+
+
+@contextmanager
+def extraction_progress(quiet: bool, what: str) -> Iterator[Callable[[int, int | None], None] | None]:
+    """Yield the callback to hand to `extract`, or None when nothing is to be shown."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        Remaining(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(what, total=None)
+
+        def show(done: int, total: int | None) -> None:
+            progress.update(task, completed=done, total=total)
 
         yield show

@@ -59,6 +59,8 @@ def load_calibration(path: Path) -> Calibration:
 
 def holds_calibration(path: Path) -> bool:
     """Whether a file is a calibration rather than arrays, by its content."""
+    if path.is_dir():  # Parquet parts
+        return False
     start = read_bytes(path, 16)
     if start[:1] == b"{":
         return True

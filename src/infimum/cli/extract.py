@@ -1,0 +1,101 @@
+"""`infimum extract`: a network and data in, its outputs and prediction layer out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from infimum.cli import network_options as n
+from infimum.cli import options as o
+from infimum.cli.network import NetworkOptions, image_options
+from infimum.errors import InputError
+
+
+def extract(
+    data: Annotated[
+        Path,
+        typer.Option(
+            "--data",
+            metavar="DATA",
+            help="Inputs: npy, npz or Parquet, a folder of images (one folder per class, or none), or a saved "
+            "Hugging Face dataset.",
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", metavar="FILE", help="Outputs: a .npz or .safetensors file, or a .parquet folder."
+        ),
+    ],
+    head_out: Annotated[
+        Path | None,
+        typer.Option("--head-out", metavar="FILE", help="The prediction layer: a .safetensors or .npz file."),
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            "--labels",
+            metavar="FILE|none",
+            help="A CSV with file,label or id,label, or an .npy file; none drops those of the data.",
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on after the last whole chunk of an interrupted extraction.")
+    ] = False,
+    quiet: o.Quiet = False,
+    model: n.Model = None,
+    factory: n.Factory = None,
+    weights: n.Weights = None,
+    head_layer: n.HeadLayer = None,
+    device: n.Device = n.DeviceName.cpu,
+    trust: n.Trust = False,
+    batch_size: n.BatchSize = None,
+    preprocess: n.Preprocess = None,
+    skip_bad: n.SkipBad = False,
+    resize: n.Resize = None,
+    crop: n.Crop = None,
+    mean: n.Mean = None,
+    std: n.Std = None,
+    image_mode: n.Mode = None,
+    layout: n.Layout = None,
+) -> None:
+    """Run a network over data and write its logits, features, labels and ids.
+
+    Example: infimum extract --model net.onnx --data images --out outputs.npz --head-out head.safetensors
+    """
+    from infimum.files import check_can_make
+    from infimum.head import Head
+
+    if head_out is not None:
+        if head_out.suffix not in (".safetensors", ".npz"):
+            raise InputError(f"--head-out must end in .safetensors or .npz, not {head_out.name!r}")
+        check_can_make(head_out)
+    check_can_make(out)
+    images = image_options(resize, crop, mean, std, image_mode, layout)
+    network = NetworkOptions(
+        model, factory, weights, head_layer, device.value, trust, batch_size, preprocess, skip_bad, images
+    )
+    if not network.given:
+        raise InputError("--model is missing (or, for PyTorch, --factory and --weights)")
+    adapter, prepare = network.load(data, labels)
+    head = adapter.head
+    if head_out is not None and not isinstance(head, Head):
+        why = adapter.cut.why_no_head if head is None else "it is more than one linear layer"
+        raise InputError(f"--head-out: the prediction layer cannot be written ({why}); leave --head-out out")
+    try:
+        made = network.extract(adapter, prepare, data, labels, out, quiet, "extracting", resume)
+    except KeyboardInterrupt:
+        typer.echo("interrupted: go on with --resume", err=True)
+        raise typer.Exit(130) from None
+    if head_out is not None and isinstance(head, Head):
+        head.save(head_out)
+    if not quiet:
+        if head is None and adapter.cut.why_no_head:
+            typer.echo(f"note: no prediction layer: {adapter.cut.why_no_head}")
+        if made.resumed_at:
+            typer.echo(f"resumed at input {made.resumed_at:,}")
+        typer.echo(
+            f"written: {out} ({made.rows:,} inputs)" + (f", {head_out}" if head_out is not None else "")
+        )

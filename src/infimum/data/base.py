@@ -1,0 +1,153 @@
+"""What every reader gives: batches of inputs with their labels and ids, and a fingerprint of the whole."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from infimum.checks import Array
+from infimum.errors import InputError
+
+LABEL_NAMES = ("labels", "label", "y", "targets", "target")
+ID_NAMES = ("ids", "id")
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Inputs (n, …), or a dict of them by name, with labels (n,) and ids (n,) where known.
+
+    `stop` is the position in the data after the last one read: reading can begin again there. `positions` (n,)
+    is where each row came from; bad inputs that were skipped leave gaps.
+    """
+
+    inputs: Any
+    positions: Array
+    stop: int
+    labels: Array | None = None
+    ids: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+
+@runtime_checkable
+class Data(Protocol):
+    """A data set that is read in order."""
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        ...
+
+    @property
+    def n(self) -> int | None:
+        """How many positions it has; None: not known before the end."""
+        ...
+
+    @property
+    def class_names(self) -> tuple[str, ...] | None:
+        """Names of the classes, where its labels came with names."""
+        ...
+
+    @property
+    def bad(self) -> list[str]:
+        """The inputs skipped so far, each with what is wrong with it."""
+        ...
+
+    def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
+        """Batches of `size` inputs (the last may be smaller), from position `start` on."""
+        ...
+
+    def fingerprint(self) -> str:
+        """Text that differs when the data differ; InputError where that cannot be told."""
+        ...
+
+
+class BadInputs:
+    """Inputs that cannot be read: an error, or, where `skip` is set, a growing list of their names."""
+
+    def __init__(self, skip: bool) -> None:
+        self.skip = skip
+        self.names: list[str] = []
+
+    def meet(self, name: str, problem: str) -> None:
+        """Note a bad input, or raise."""
+        if not self.skip:
+            raise InputError(
+                f"{name}: {problem}; mend or remove it, or leave such inputs out (skip_bad=True, --skip-bad)"
+            )
+        self.names.append(f"{name}: {problem}")
+
+
+def count_rows(inputs: Any) -> int:
+    """Rows of a batch: its length, or that of the arrays in a dict, which must agree.
+
+    >>> count_rows({"a": [1, 2], "b": [3, 4]})
+    2
+    """
+    if not isinstance(inputs, Mapping):
+        return len(inputs)
+    if not inputs:
+        raise InputError(
+            "the batch holds no input: an array by the name of each of the network's inputs is needed"
+        )
+    lengths = {name: len(array) for name, array in inputs.items()}
+    if len(set(lengths.values())) > 1:
+        raise InputError(f"the batch's inputs have different numbers of rows: {lengths}")
+    return next(iter(lengths.values()))
+
+
+def take_rows(inputs: Any, rows: Any) -> Any:
+    """Some rows of a batch, copied; dicts by name."""
+    if isinstance(inputs, dict):
+        return {name: np.array(array[rows]) for name, array in inputs.items()}
+    return np.array(inputs[rows])
+
+
+def named(arrays: Iterable[str], names: tuple[str, ...], what: str) -> str | None:
+    """The one of `names` that is among the arrays, if any; InputError for several."""
+    found = [name for name in arrays if name in names]
+    if len(found) > 1:
+        raise InputError(f"{what} has several arrays of one kind: {', '.join(found)}; keep one of them")
+    return found[0] if found else None
+
+
+def file_fingerprint(path: Path) -> str:
+    """Size, time of change, and a hash of the first and last MiB: a changed file is told without reading it all."""
+    edge = 2**20
+    try:
+        status = path.stat()
+        with path.open("rb") as file:
+            digest = hashlib.sha256(file.read(edge))
+            if status.st_size > edge:
+                file.seek(max(edge, status.st_size - edge))
+                digest.update(file.read(edge))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    return f"{status.st_size} bytes, {status.st_mtime_ns}, sha256 {digest.hexdigest()}"
+
+
+def folder_fingerprint(folder: Path) -> str:
+    """A hash of the names, sizes and times of change of all files in a folder."""
+    digest = hashlib.sha256()
+    for place, folders, files in os.walk(folder):
+        folders.sort()
+        for name in sorted(files):
+            status = os.lstat(os.path.join(place, name))
+            relative = os.path.relpath(os.path.join(place, name), folder)
+            digest.update(
+                f"{relative}\0{status.st_size}\0{status.st_mtime_ns}\n".encode(errors="surrogateescape")
+            )
+    return f"folder, sha256 {digest.hexdigest()}"
+
+
+def path_fingerprint(path: str | Path) -> str:
+    """Fingerprint of a file or a folder."""
+    path = Path(path)
+    return folder_fingerprint(path) if path.is_dir() else file_fingerprint(path)

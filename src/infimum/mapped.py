@@ -1,0 +1,101 @@
+"""npy arrays and uncompressed npz members as memory maps: opened without reading, whatever their size."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from infimum.checks import Array
+from infimum.errors import InputError
+from infimum.files import read_arrays, read_bytes
+
+_LOCAL_HEADER = 30
+"""Bytes of a zip member's own header before its name; bytes 26–29 hold the lengths of name and extra field."""
+
+
+def map_npy(path: str | Path) -> Array:
+    """The array of an .npy file, mapped; InputError for Python objects, or a file cut short.
+
+    >>> map_npy("missing.npy")
+    Traceback (most recent call last):
+    infimum.errors.InputError: missing.npy does not exist
+    """
+    path = Path(path)
+    read_bytes(path, 1)
+    with path.open("rb") as file:
+        return _map(path, file, path.stat().st_size)
+
+
+def map_npz(path: str | Path) -> dict[str, Array]:
+    """The arrays of an .npz file by name: mapped, or read where they are compressed."""
+    path = Path(path)
+    read_bytes(path, 1)
+    arrays: dict[str, Array] = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+    except zipfile.BadZipFile as error:
+        raise InputError(f"{path} is damaged or cut short ({error})") from error
+    packed = []
+    for member in members:
+        name = member.filename.removesuffix(".npy")
+        if member.compress_type != zipfile.ZIP_STORED or not member.filename.endswith(".npy"):
+            packed.append(name)
+            continue
+        with path.open("rb") as file:
+            arrays[name] = _map(path, file, seek_member(file, member) + member.file_size)
+    if packed:
+        arrays.update(read_arrays(path, packed))
+    return {name: arrays[name] for name in (member.filename.removesuffix(".npy") for member in members)}
+
+
+def seek_member(file: IO[bytes], member: zipfile.ZipInfo) -> int:
+    """Go to the first byte of a zip member's data, and tell where that is."""
+    file.seek(member.header_offset)
+    header = file.read(_LOCAL_HEADER)
+    if len(header) < _LOCAL_HEADER or header[:4] != b"PK\x03\x04":
+        raise InputError(f"{file.name} is damaged: no member begins where {member.filename!r} should")
+    return file.seek(
+        member.header_offset
+        + _LOCAL_HEADER
+        + int.from_bytes(header[26:28], "little")
+        + int.from_bytes(header[28:30], "little")
+    )
+
+
+def read_npy_header(file: Any, what: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether in Fortran order, and dtype of the npy data that begins here."""
+    try:
+        version = np.lib.format.read_magic(file)
+        read = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[version]
+        shape, fortran, dtype = read(file)
+    except (ValueError, KeyError, EOFError) as error:
+        raise InputError(f"{what} is not a readable npy array ({error})") from error
+    if dtype.hasobject:
+        raise InputError(
+            f"{what} holds Python objects (a pickle), which can run code when read; save numbers or text"
+        )
+    return shape, fortran, dtype
+
+
+def _map(path: Path, file: IO[bytes], end: int) -> Array:
+    shape, fortran, dtype = read_npy_header(file, str(path))
+    start = file.tell()
+    # Python integers: a header can claim sizes that overflow numpy's.
+    size = dtype.itemsize
+    for length in shape:
+        size *= length
+    if start + size > end:
+        raise InputError(
+            f"{path} is cut short: an array of shape {shape} needs {size} bytes, {end - start} are there"
+        )
+    if size == 0:
+        return np.empty(shape, dtype)
+    # A plain view: numpy.memmap's own type would be copied about by every slice. The view keeps the map open.
+    return np.asarray(np.memmap(path, dtype, "r", start, shape, "F" if fortran else "C"))

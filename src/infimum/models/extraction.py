@@ -1,0 +1,202 @@
+"""extract(): a network over data, its outputs to a file, in bounded memory and able to go on where it stopped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from infimum.checks import Array
+from infimum.data.base import Data
+from infimum.data.images import ImageOptions
+from infimum.data.opening import open_data
+from infimum.errors import InputError
+from infimum.files import check_can_make, need_pyarrow, read_arrays
+from infimum.mapped import map_npz
+from infimum.models.adapter import NetworkAdapter
+from infimum.models.assembly import assemble, check_safetensors
+from infimum.models.parts import PartFolder
+from infimum.models.running import Preprocess, choose_batch_size, run
+from infimum.outputs import Outputs
+
+CHUNK_BYTES = 2**24
+CHUNK_SECONDS = 30.0
+"""A chunk is written when it has 16 MiB, or after 30 s: what a killed run loses, and what memory holds."""
+
+Progress = Callable[[int, int | None], None]
+"""Called after each batch with the positions done and how many there are (None: not known)."""
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """What `extract` wrote: `rows` outputs to `path`; `skipped` bad inputs, of which this run met those in `bad`."""
+
+    path: Path
+    rows: int
+    skipped: int
+    resumed_at: int
+    bad: tuple[str, ...] = ()
+
+
+def extract(
+    adapter: NetworkAdapter,
+    data: Any,
+    out: str | Path,
+    *,
+    labels: Any = None,
+    batch_size: int | None = None,
+    preprocess: Preprocess | None = None,
+    images: ImageOptions | None = None,
+    skip_bad: bool = False,
+    resume: bool = False,
+    settings: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> Extraction:
+    """Write a network's outputs on data to `out`: .npz, .safetensors, or a folder of Parquet parts (.parquet).
+
+    Memory is that of a few batches and a chunk of outputs (16 MiB), however many inputs there are. Chunks lie
+    in `OUT.parts/` (Parquet: in `OUT` itself) until all are there. `resume` goes on after the last whole chunk; it
+    refuses if the data, `settings` (text that tells what else decides the outputs, as the model file's
+    fingerprint) or the first batch's outputs differ from those the extraction was begun with.
+
+    Raises InputError for data that cannot be read or do not fit, and for a folder that must not be continued.
+    """
+    out = Path(out)
+    if out.suffix not in (".npz", ".safetensors", ".parquet"):
+        raise InputError(f"{out}: the name must end in .npz, .safetensors or .parquet")
+    if out.suffix == ".parquet":
+        need_pyarrow()
+        folder = PartFolder(out, "parquet")
+    else:
+        folder = PartFolder(out.with_name(out.name + ".parts"), "npz")
+        if out.is_dir():
+            raise InputError(f"{out} is a directory; a file was expected")
+    check_can_make(out)
+    opened = open_data(data, labels, images=images, skip_bad=skip_bad)
+    size = choose_batch_size(adapter, batch_size)
+    folder.begin(
+        {
+            "data": opened.fingerprint(),
+            "network": f"{adapter.cut.framework}, cut before {adapter.cut.layer or 'nothing'}",
+            "batch_size": size,
+            **(settings or {}),
+        },
+        resume,
+    )
+    done = folder.parts()
+    position, rows = done[-1][1] if done else 0, sum(_rows(path) for _, _, path in done)
+    resumed_at = position
+    if done and not folder.complete:
+        _check_same(adapter, opened, size, preprocess, done)
+    if not folder.complete:
+        position, rows = _fill(folder, adapter, opened, size, preprocess, position, rows, out, progress)
+        if rows == 0:
+            folder.remove()
+            raise InputError(
+                f"{opened.name} gave no inputs" + (f"; {position} were bad" if opened.bad else "")
+            )
+        if out.suffix == ".parquet":
+            folder.finish()
+        else:
+            assemble([path for _, _, path in folder.parts()], out, opened.class_names)
+            folder.remove()
+    read = position if opened.n is None else opened.n
+    return Extraction(out, rows, read - rows, resumed_at, tuple(opened.bad))
+
+
+def mapped_outputs(path: Path, name: str) -> Outputs:
+    """Outputs in an npz that `extract` wrote, mapped: the arrays stay on disk until they are looked at."""
+    return Outputs(**map_npz(path), name=name)  # type: ignore[arg-type]
+
+
+def _fill(
+    folder: PartFolder,
+    adapter: NetworkAdapter,
+    data: Data,
+    size: int,
+    preprocess: Preprocess | None,
+    position: int,
+    rows: int,
+    out: Path,
+    progress: Progress | None,
+) -> tuple[int, int]:
+    """Run what is missing, chunk by chunk; the position and rows reached."""
+    chunk: list[Outputs] = []
+    start, held, begun = position, 0, time.monotonic()
+    for stop, made in run(adapter, data, size, preprocess, position, rows):
+        position = stop
+        if made is not None:
+            if out.suffix == ".safetensors" and rows == 0:
+                check_safetensors(_arrays([made], None), data.class_names)
+            chunk.append(made)
+            rows += len(made)
+            held += made.logits.nbytes + (0 if made.features is None else made.features.nbytes)
+        # A chunk without rows would have no columns; its positions go to the next one.
+        if chunk and (held >= CHUNK_BYTES or time.monotonic() - begun >= CHUNK_SECONDS):
+            folder.write(start, stop, _arrays(chunk, data.class_names if out.suffix == ".parquet" else None))
+            chunk, start, held, begun = [], stop, 0, time.monotonic()
+        if progress is not None:
+            progress(position, data.n)
+    if chunk:
+        folder.write(start, position, _arrays(chunk, data.class_names if out.suffix == ".parquet" else None))
+    return position, rows
+
+
+def _arrays(chunk: list[Outputs], class_names: tuple[str, ...] | None) -> dict[str, Array]:
+    """The arrays of a chunk by name."""
+    arrays = {}
+    for name in ("logits", "labels", "features", "ids"):
+        values = [getattr(outputs, name) for outputs in chunk]
+        known = [value for value in values if value is not None]
+        if known and len(known) < len(values):
+            raise InputError(f"some batches have {name} and some have none; give them all {name}, or none")
+        if known:
+            arrays[name] = np.concatenate(known)
+    if class_names is not None:
+        arrays["class_names"] = np.asarray(class_names, dtype=str)
+    return arrays
+
+
+def _rows(path: Path) -> int:
+    if path.suffix == ".npz":
+        return len(map_npz(path)["logits"])
+    from infimum.parquet import parquet_rows
+
+    return parquet_rows(path)
+
+
+def _check_same(
+    adapter: NetworkAdapter,
+    data: Data,
+    size: int,
+    preprocess: Preprocess | None,
+    done: list[tuple[int, int, Path]],
+) -> None:
+    """Run the first batch again: it must give what the first chunk holds.
+
+    This tells a changed network, preprocessing or order of a DataLoader that no fingerprint shows.
+    """
+    stored = read_arrays(done[0][2], ("logits", "labels", "ids"))
+    made = next((made for _, made in run(adapter, data, size, preprocess) if made is not None), None)
+    logits = stored["logits"]
+    tolerance = adapter.TOLERANCE * max(1.0, float(np.abs(logits).max()))
+    same = (
+        made is not None
+        and len(made) <= len(logits)
+        and made.logits.shape[1] == logits.shape[1]
+        and float(np.abs(made.logits - logits[: len(made)]).max()) <= tolerance
+        and all(
+            (getattr(made, name) is None) == (name not in stored)
+            and (name not in stored or np.array_equal(getattr(made, name), stored[name][: len(made)]))
+            for name in ("labels", "ids")
+        )
+    )
+    if not same:
+        raise InputError(
+            f"{done[0][2].parent} cannot be continued: the first batch gives other outputs now, so the network, "
+            "the preprocessing or the order of the data has changed; remove the folder to begin anew"
+        )

@@ -1,0 +1,117 @@
+"""A folder of part files that an extraction fills: a manifest, and whole chunks named by the positions they hold."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from infimum.checks import Array
+from infimum.errors import InputError
+from infimum.files import make_directory, write_bytes, write_npz
+from infimum.parquet import MANIFEST, write_parquet
+
+SCHEMA = "infimum/extraction/1"
+
+_PART = re.compile(r"part-(\d{12})-(\d{12})\.(npz|parquet)")
+
+
+class PartFolder:
+    """Chunks of one extraction. A chunk is renamed into place when whole; nothing else is believed.
+
+    The manifest says which network, data and settings the chunks belong to.
+    """
+
+    def __init__(self, folder: Path, suffix: str) -> None:
+        self.folder, self.suffix = folder, suffix
+
+    def begin(self, manifest: Mapping[str, Any], resume: bool) -> None:
+        """Make the folder, or see that what is in it may be continued."""
+        if not self.folder.exists():
+            make_directory(self.folder)
+            self._write_manifest({**manifest, "complete": False})
+            return
+        if not self.folder.is_dir():
+            raise InputError(f"{self.folder} is a file; it must not exist, or be the folder of an extraction")
+        old = self._manifest()
+        if old is None:
+            if any(self.folder.iterdir()):
+                raise InputError(
+                    f"{self.folder} is there already and not of an extraction; name another place"
+                )
+            self._write_manifest({**manifest, "complete": False})
+            return
+        if not resume:
+            what = "a finished extraction" if old.get("complete") else "an interrupted extraction"
+            raise InputError(
+                f"{self.folder} holds {what}: continue it with --resume (resume=True), or remove the folder"
+            )
+        differing = [
+            key for key in sorted({*old, *manifest} - {"complete"}) if old.get(key) != manifest.get(key)
+        ]
+        if differing:
+            changes = "; ".join(f"{key} was {old.get(key)!r}, is {manifest.get(key)!r}" for key in differing)
+            raise InputError(
+                f"{self.folder} cannot be continued, it was begun with other settings ({changes}); "
+                "remove the folder to begin anew"
+            )
+        for left in self.folder.glob(".*.part"):  # what a killed run was writing
+            left.unlink()
+
+    @property
+    def complete(self) -> bool:
+        """Whether the extraction was finished."""
+        return bool((self._manifest() or {}).get("complete"))
+
+    def parts(self) -> list[tuple[int, int, Path]]:
+        """Chunks in order: first position, position after the last, file. InputError where one is missing."""
+        found = []
+        for path in self.folder.iterdir():
+            if (match := _PART.fullmatch(path.name)) and match[3] == self.suffix:
+                found.append((int(match[1]), int(match[2]), path))
+        found.sort()
+        position = 0
+        for start, stop, path in found:
+            if start != position:
+                raise InputError(
+                    f"{self.folder} lacks the chunk before {path.name}; remove the folder to begin anew"
+                )
+            position = stop
+        return found
+
+    def write(self, start: int, stop: int, arrays: Mapping[str, Array]) -> None:
+        """Add the chunk of positions start..stop."""
+        path = self.folder / f"part-{start:012d}-{stop:012d}.{self.suffix}"
+        if self.suffix == "parquet":
+            write_parquet(path, arrays)
+        else:
+            write_npz(path, arrays)
+
+    def finish(self) -> None:
+        """Mark the extraction as finished."""
+        self._write_manifest({**(self._manifest() or {}), "complete": True})
+
+    def remove(self) -> None:
+        """Remove chunks, manifest and folder; files of others are left where they are."""
+        for _, _, path in self.parts():
+            path.unlink()
+        (self.folder / MANIFEST).unlink()
+        if not any(self.folder.iterdir()):
+            self.folder.rmdir()
+
+    def _manifest(self) -> dict[str, Any] | None:
+        try:
+            document = json.loads((self.folder / MANIFEST).read_text("utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise InputError(f"{self.folder / MANIFEST} cannot be read ({error})") from error
+        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+            raise InputError(f"{self.folder / MANIFEST} is not of an extraction")
+        return document
+
+    def _write_manifest(self, manifest: Mapping[str, Any]) -> None:
+        document = json.dumps({**manifest, "schema": SCHEMA}, indent=2, ensure_ascii=False)
+        write_bytes(self.folder / MANIFEST, (document + "\n").encode())

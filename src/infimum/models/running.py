@@ -1,0 +1,95 @@
+"""Run a network over data, batch by batch: preprocessing, and labels that fit the network's classes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from infimum.checks import Array
+from infimum.data.base import Batch, Data, count_rows
+from infimum.errors import InputError
+from infimum.outputs import Outputs
+
+if TYPE_CHECKING:
+    from infimum.models.adapter import NetworkAdapter
+
+BATCH_SIZE = 64
+
+Preprocess = Callable[[Any], Any]
+"""A batch as read -> the array (or dict of arrays) that the network takes, row for row."""
+
+
+def run(
+    adapter: NetworkAdapter,
+    data: Data,
+    batch_size: int | None = None,
+    preprocess: Preprocess | None = None,
+    start: int = 0,
+    first_row: int = 0,
+) -> Iterator[tuple[int, Outputs | None]]:
+    """After each batch the position reached and its outputs (None: every input of it was bad and skipped)."""
+    row = first_row
+    for batch in prepared(data, choose_batch_size(adapter, batch_size), preprocess, start):
+        made = next(adapter.stream([batch], row), None)
+        if made is not None:
+            _check_class_names(data, made.n_classes)
+            row += len(made)
+        yield batch.stop, made
+
+
+def prepared(data: Data, size: int, preprocess: Preprocess | None, start: int = 0) -> Iterator[Batch]:
+    """The data's batches as the network takes them; InputError where preprocessing changes the number of rows."""
+    for batch in data.batches(size, start):
+        if preprocess is None or len(batch) == 0:
+            yield batch
+            continue
+        inputs = preprocess(batch.inputs)
+        rows = count_rows(inputs) if hasattr(inputs, "__len__") else None
+        if rows != len(batch):
+            got = f"{rows} rows" if rows is not None else f"a {type(inputs).__name__}"
+            raise InputError(
+                f"preprocess gave {got} for a batch of {len(batch)} inputs; it must return an array with one row "
+                "per input"
+            )
+        yield dataclasses.replace(batch, inputs=inputs)
+
+
+def choose_batch_size(adapter: NetworkAdapter, asked: int | None) -> int:
+    """The size asked for, else the network's own if it takes only one, else 64."""
+    if asked is not None and asked < 1:
+        raise InputError(f"batch_size must be 1 or more, not {asked}")
+    return asked or adapter.cut.fixed_batch or BATCH_SIZE
+
+
+def join(parts: list[Outputs | None], data: Data) -> Outputs:
+    """Outputs of all batches as one; InputError if there are none."""
+    made = [part for part in parts if part is not None]
+    if not made:
+        raise InputError(f"{data.name} gave no inputs" + (f"; {len(data.bad)} were bad" if data.bad else ""))
+
+    def joined(name: str) -> Array | None:
+        arrays = [getattr(part, name) for part in made]
+        return None if any(array is None for array in arrays) else np.concatenate(arrays)
+
+    return Outputs(
+        logits=np.concatenate([part.logits for part in made]),
+        labels=joined("labels"),
+        features=joined("features"),
+        ids=joined("ids"),
+        class_names=data.class_names,
+        name=data.name,
+    )
+
+
+def _check_class_names(data: Data, n_classes: int) -> None:
+    """Classes named by the data must be as many as the network's: another count means another numbering."""
+    names = data.class_names
+    if names is not None and len(names) != n_classes:
+        raise InputError(
+            f"{data.name} names {len(names)} classes ({', '.join(names[:5])}{', …' if len(names) > 5 else ''}) but "
+            f"the network has {n_classes}, so its labels are not the network's; pass labels apart (a CSV, an .npy "
+            'file), or none (labels="none", --labels none)'
+        )
