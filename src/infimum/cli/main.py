@@ -27,7 +27,7 @@ app.command()(extract)
 app.command()(score)
 
 
-def _version(asked: bool) -> None:
+def _version(asked: bool | None) -> None:
     if asked:
         typer.echo(f"infimum {infimum.__version__}")
         raise typer.Exit
@@ -36,8 +36,9 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _top(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
+        bool | None,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit."),
+    ] = None,
 ) -> None:
     pass
 

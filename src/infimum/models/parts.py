@@ -49,7 +49,9 @@ class PartFolder:
                 f"{self.folder} holds {what}: continue it with --resume (resume=True), or remove the folder"
             )
         differing = [
-            key for key in sorted({*old, *manifest} - {"complete"}) if old.get(key) != manifest.get(key)
+            key
+            for key in sorted({*old, *manifest} - {"complete", "schema"})
+            if old.get(key) != manifest.get(key)
         ]
         if differing:
             changes = "; ".join(f"{key} was {old.get(key)!r}, is {manifest.get(key)!r}" for key in differing)

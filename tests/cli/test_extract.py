@@ -1,0 +1,241 @@
+"""`infimum extract` and `infimum assess --model`: files in, files out, exit codes, one-line errors.
+
+The network is made by hand in place of the one a framework's file would give; each framework's own tests cover its
+files.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import infimum.models
+from infimum import Head, InputError, Outputs
+from infimum.cli.main import app, run
+from infimum.models import Cut, NetworkAdapter
+
+W = np.random.default_rng(0).normal(size=(3, 4)) * 3
+
+
+@pytest.fixture
+def network(monkeypatch, tmp_path):
+    """A linear network behind a model file; returns the options that `load` was given."""
+    seen = {}
+
+    def load(path, **options):
+        seen.update(options, path=path)
+        return NetworkAdapter(Cut(lambda x: (x @ W.T, x), seen.get("head", Head(W)), "hand-made", "head"))
+
+    monkeypatch.setattr(infimum.models, "load", load)
+    (tmp_path / "model").write_bytes(b"model")
+    monkeypatch.chdir(tmp_path)
+    return seen
+
+
+def data(path, n=60, seed=1):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 4))
+    np.savez(path, x=x, labels=(x @ W.T + rng.gumbel(size=(n, 3))).argmax(axis=1), ids=np.arange(n))
+    return x
+
+
+def call(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.mark.parametrize("kind", ["o.npz", "o.safetensors", "o.parquet"])
+def test_extract(network, tmp_path, kind):
+    if kind == "o.parquet":
+        pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    x = data(tmp_path / "x.npz")
+    result = call(
+        *(
+            "extract",
+            "--model",
+            "model",
+            "--data",
+            "x.npz",
+            "--out",
+            kind,
+            "--head-out",
+            "h.npz",
+            "--batch-size",
+            7,
+        )
+    )
+    assert "written" in result.output
+    assert "60 inputs" in result.output
+    outputs = Outputs.load(tmp_path / kind)
+    np.testing.assert_allclose(outputs.logits, x @ W.T)
+    np.testing.assert_array_equal(outputs.ids, np.arange(60))
+    np.testing.assert_array_equal(Head.load(tmp_path / "h.npz").weight, W)
+    assert network["example"].shape == (7, 4)
+
+
+def test_what_is_extracted_is_assessed_alike(network, tmp_path):
+    """`assess --model` gives what `extract` and `assess` give one after the other."""
+    data(tmp_path / "cal.npz", 300, 1)
+    data(tmp_path / "ops.npz", 300, 2)
+    for name in ("cal", "ops"):
+        call(
+            "extract",
+            "--model",
+            "model",
+            "--data",
+            f"{name}.npz",
+            "--out",
+            f"{name}-out.npz",
+            "--head-out",
+            "h.npz",
+        )
+    call(
+        *("assess", "--calibration", "cal-out.npz", "--operation", "ops-out.npz", "--head", "h.npz"),
+        *("--json", "two.json", "--max-samples", 40_000, "--name", "n"),
+    )
+    call(
+        *("assess", "--model", "model", "--calibration-data", "cal.npz", "--operation-data", "ops.npz"),
+        *("--json", "one.json", "--max-samples", 40_000, "--name", "n"),
+    )
+    two, one = (json.loads((tmp_path / name).read_text()) for name in ("two.json", "one.json"))
+    assert one["lambda"]["source"] == "manifold"
+    assert one == two
+
+
+def test_assess_with_labels_and_tuning_apart(network, tmp_path):
+    for name in ("cal", "ops", "tun"):
+        x = data(tmp_path / f"{name}.npz", 200)
+        np.save(tmp_path / f"{name}.npy", x)
+        np.save(tmp_path / f"{name}-y.npy", np.load(tmp_path / f"{name}.npz")["labels"])
+    call(
+        *("assess", "--model", "model", "--json", "o.json", "--manifold", "none", "--quiet"),
+        *("--calibration-data", "cal.npy", "--calibration-labels", "cal-y.npy"),
+        *("--operation-data", "ops.npz", "--operation-labels", "none"),
+        *("--tuning-data", "tun.npy", "--tuning-labels", "tun-y.npy"),
+    )
+    found = json.loads((tmp_path / "o.json").read_text())
+    assert found["success"] is None
+    assert found["calibration"]["n_tuning"] == 200
+
+
+def test_preprocess_and_settings(network, tmp_path, monkeypatch):
+    x = data(tmp_path / "x.npz")
+    (tmp_path / "my_steps.py").write_text("def halve(batch):\n    return batch / 2\n")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    call("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz", "--preprocess", "my_steps:halve")
+    np.testing.assert_allclose(Outputs.load(tmp_path / "o.npz").logits, x @ W.T / 2)
+
+
+def test_resume_refuses_another_model(network, tmp_path, monkeypatch):
+    data(tmp_path / "x.npz")
+    command = ("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz", "--batch-size", 10)
+    from infimum.models import extraction
+
+    monkeypatch.setattr(extraction, "CHUNK_BYTES", 1)
+    x = np.load(tmp_path / "x.npz")
+    broken = x["x"].copy()
+    broken[35] = np.nan
+    np.savez(tmp_path / "x.npz", x=broken, labels=x["labels"])
+    with pytest.raises(InputError, match="row 35, column 0 is nan"):
+        call(*command)
+    (tmp_path / "model").write_bytes(b"another")
+    with pytest.raises(InputError, match="other settings"):
+        call(*command, "--resume")
+
+
+def test_bad_images_are_named_and_counted(network, tmp_path):
+    Image = pytest.importorskip("PIL.Image", reason="reading images needs Pillow")
+    network["head"] = None
+    for name in ("a", "b", "c"):
+        (tmp_path / "images" / name).mkdir(parents=True)
+        Image.new("L", (4, 1), 100).save(tmp_path / "images" / name / "1.png")
+    (tmp_path / "images" / "b" / "2.png").write_bytes(b"broken")
+    (tmp_path / "flat.py").write_text("def flat(batch):\n    return batch.reshape(-1, 4)\n")
+    command = (
+        *("extract", "--model", "model", "--data", "images", "--out", "o.npz", "--preprocess", "flat:flat"),
+        *("--resize", "none", "--crop", "none", "--image-mode", "gray", "--mean", "0", "--std", "1"),
+    )
+    with pytest.raises(InputError, match=r"b/2\.png: it is not an image.*--skip-bad"):
+        call(*command)
+    result = call(*command, "--skip-bad")
+    assert "b/2.png" in result.output
+    assert "skipped: 1 bad inputs of 4" in result.output
+    outputs = Outputs.load(tmp_path / "o.npz")
+    assert (outputs.labels.tolist(), outputs.class_names) == ([0, 1, 2], ("a", "b", "c"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("extract", "--data", "x.npz", "--out", "o.npz"), "--model is missing"),
+        (("extract", "--model", "model", "--data", "x.npz", "--out", "o.csv"), "must end in"),
+        (("extract", "--model", "model", "--data", "none.npz", "--out", "o.npz"), "does not exist"),
+        (
+            ("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz", "--crop", "9"),
+            "image options",
+        ),
+        (
+            ("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz", "--crop", "x"),
+            "--crop must be",
+        ),
+        (
+            ("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz", "--mean", "x"),
+            "--mean must be",
+        ),
+        (
+            ("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz", "--preprocess", "x"),
+            "module:function",
+        ),
+        (
+            ("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz", "--head-out", "h.txt"),
+            "--head-out must",
+        ),
+        (("assess", "--operation", "x.npz"), "--calibration is missing"),
+        (
+            ("assess", "--calibration", "x.npz", "--operation-data", "x.npz"),
+            "--operation-data needs the network",
+        ),
+        (("assess", "--model", "model", "--calibration", "x.npz"), "--calibration holds outputs"),
+        (("assess", "--model", "model", "--calibration-data", "x.npz"), "--operation-data is missing"),
+        (
+            ("assess", "--calibration", "x.npz", "--operation", "x.npz", "--batch-size", 4),
+            "--model is missing",
+        ),
+        (
+            ("assess", "--calibration", "x", "--operation", "x", "--operation-labels", "y"),
+            "needs --operation-data",
+        ),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(network, tmp_path, monkeypatch, capsys, arguments, message):
+    data(tmp_path / "x.npz")
+    monkeypatch.setattr(sys, "argv", ["infimum", *map(str, arguments)])
+    with pytest.raises(SystemExit) as exit_:
+        run()
+    assert exit_.value.code == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_a_head_that_cannot_be_written(network, tmp_path):
+    data(tmp_path / "x.npz")
+    network["head"] = None
+    with pytest.raises(InputError, match="--head-out: the prediction layer cannot be written"):
+        call("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz", "--head-out", "h.npz")
+
+
+def test_trust_says_what_it_means(network, tmp_path):
+    data(tmp_path / "x.npz")
+    assert (
+        "can run any code"
+        in call("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz", "--trust").output
+    )
+    assert network["trust"] is True

@@ -1,0 +1,383 @@
+"""Extraction: order, ids, whole chunks, resuming after kill -9, and memory that does not grow with the data."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from infimum import Head, InputError, Outputs
+from infimum.files import read_arrays
+from infimum.mapped import map_npz
+from infimum.models import Cut, NetworkAdapter, extract, extraction
+
+W = np.random.default_rng(5).normal(size=(3, 4))
+X = np.random.default_rng(6).normal(size=(50, 4)).astype(np.float32)
+Y = np.arange(50) % 3
+IDS = np.array([f"input {i}" for i in range(50)])
+KINDS = ["out.npz", "out.safetensors", "out.parquet"]
+
+
+class Network:
+    """A linear network that counts its calls and can be told to fail."""
+
+    def __init__(self, weight=W, fail_at=None):
+        self.weight, self.calls, self.fail_at = weight, 0, fail_at
+
+    def forward(self, inputs):
+        self.calls += 1
+        if self.calls == self.fail_at:
+            raise KeyboardInterrupt
+        return inputs @ self.weight.T, np.asarray(inputs)
+
+    @property
+    def adapter(self):
+        return NetworkAdapter(Cut(self.forward, Head(self.weight), "hand-made", "head"))
+
+
+@pytest.fixture(autouse=True)
+def _small_chunks(monkeypatch):
+    monkeypatch.setattr(extraction, "CHUNK_BYTES", 500)
+
+
+def skip_without(kind):
+    if kind.endswith("parquet"):
+        pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+
+
+def check(path, rows=slice(None), ids=True):
+    outputs = Outputs.load(path)
+    np.testing.assert_allclose(outputs.logits, (X @ W.T)[rows])
+    np.testing.assert_array_equal(outputs.features, X[rows])
+    np.testing.assert_array_equal(outputs.labels, Y[rows])
+    if ids:
+        assert outputs.ids.tolist() == IDS[rows].tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("size", [1, 7, 50, 1000])
+def test_order_labels_and_ids_are_kept(tmp_path, kind, size):
+    skip_without(kind)
+    ids = None if kind == "out.safetensors" else IDS
+    data = {"x": X, "labels": Y} | ({} if ids is None else {"ids": ids})
+    made = extract(Network().adapter, data, tmp_path / kind, batch_size=size)
+    assert (made.rows, made.skipped, made.resumed_at) == (50, 0, 0)
+    check(tmp_path / kind, ids=ids is not None)
+    assert not list(tmp_path.glob("*.parts"))
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_three_rows(tmp_path):
+    extract(Network().adapter, (X[:3], Y[:3]), tmp_path / "o.npz")
+    check(tmp_path / "o.npz", slice(3), ids=False)
+
+
+def test_npz_is_written_so_that_it_can_be_mapped_and_used(tmp_path):
+    extract(Network().adapter, {"x": X, "labels": Y, "ids": IDS}, tmp_path / "o.npz", batch_size=7)
+    for array in map_npz(tmp_path / "o.npz").values():
+        assert isinstance(array.base, np.memmap)
+        assert array.flags.aligned
+        assert array.ctypes.data % 64 == 0
+    with np.load(tmp_path / "o.npz") as plain:  # any other reader agrees
+        np.testing.assert_array_equal(plain["ids"], IDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("fail_at", [2, 4, 8])
+def test_resuming_redoes_no_finished_chunk(tmp_path, kind, fail_at):
+    skip_without(kind)
+    data = {"x": X, "labels": Y} | ({} if kind == "out.safetensors" else {"ids": IDS})
+    with pytest.raises(KeyboardInterrupt):
+        extract(Network(fail_at=fail_at).adapter, data, tmp_path / kind, batch_size=7)
+    folder = tmp_path / kind if kind == "out.parquet" else tmp_path / f"{kind}.parts"
+    chunks = sorted(folder.glob("part-*"))
+    if kind == "out.parquet" and chunks:
+        with pytest.raises(InputError, match=r"not finished.*--resume"):
+            Outputs.load(folder)
+    network = Network()
+    made = extract(network.adapter, data, tmp_path / kind, batch_size=7, resume=True)
+    check(tmp_path / kind, ids=kind != "out.safetensors")
+    assert made.resumed_at == (int(chunks[-1].name[18:30]) if chunks else 0)
+    # What is left to do, and the first batch once more as proof that the network is the same.
+    assert network.calls == -(-(50 - made.resumed_at) // 7) + bool(chunks)
+
+
+def interrupted(tmp_path, data=(X, Y), **options):
+    with pytest.raises(KeyboardInterrupt):
+        extract(Network(fail_at=5).adapter, data, tmp_path / "o.npz", batch_size=7, **options)
+
+
+def test_an_interrupted_extraction_is_not_overwritten(tmp_path):
+    interrupted(tmp_path)
+    with pytest.raises(InputError, match=r"interrupted extraction: continue it with --resume"):
+        extract(Network().adapter, (X, Y), tmp_path / "o.npz", batch_size=7)
+    extract(Network().adapter, (X, Y), tmp_path / "o.npz", batch_size=7, resume=True)
+    check(tmp_path / "o.npz", ids=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"data": (X + 1, Y)}, "data was"),
+        ({"data": (X, 1 - Y)}, "data was"),
+        ({"batch_size": 6}, "batch_size was 7, is 6"),
+        ({"settings": {"model": "another"}}, "model was 'one', is 'another'"),
+        ({"adapter": Network(W + 1).adapter}, "the first batch gives other outputs"),
+        ({"preprocess": lambda batch: batch * 2}, "the first batch gives other outputs"),
+    ],
+)
+def test_resuming_refuses_what_has_changed(tmp_path, change, message):
+    interrupted(tmp_path, settings={"model": "one"})
+    given = {
+        "adapter": Network().adapter,
+        "data": (X, Y),
+        "batch_size": 7,
+        "settings": {"model": "one"},
+    } | change
+    with pytest.raises(InputError, match=message):
+        extract(given.pop("adapter"), given.pop("data"), tmp_path / "o.npz", resume=True, **given)
+
+
+def test_resuming_a_list_of_batches_and_a_shuffled_one(tmp_path):
+    batches = [(X[i : i + 7], Y[i : i + 7]) for i in range(0, 50, 7)]
+    interrupted(tmp_path, batches)
+    with pytest.raises(InputError, match="the order of the data has changed"):
+        extract(
+            Network().adapter,
+            [batches[1], batches[0], *batches[2:]],
+            tmp_path / "o.npz",
+            batch_size=7,
+            resume=True,
+        )
+    extract(Network().adapter, batches, tmp_path / "o.npz", batch_size=7, resume=True)
+    check(tmp_path / "o.npz", ids=False)
+
+
+def test_half_a_chunk_and_a_missing_one(tmp_path):
+    interrupted(tmp_path)
+    folder = tmp_path / "o.npz.parts"
+    (folder / ".part-000000000000-000000000007.npz.x.part").write_bytes(b"half")
+    extract(Network().adapter, (X, Y), tmp_path / "o.npz", batch_size=7, resume=True)
+    assert not folder.exists()
+    interrupted(tmp_path)
+    sorted(folder.glob("part-*"))[0].unlink()
+    with pytest.raises(InputError, match="lacks the chunk before"):
+        extract(Network().adapter, (X, Y), tmp_path / "o.npz", batch_size=7, resume=True)
+
+
+def test_folders_of_others_are_left_alone(tmp_path):
+    folder = tmp_path / "o.parquet"
+    folder.mkdir()
+    (folder / "mine.txt").write_text("mine")
+    pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    with pytest.raises(InputError, match="not of an extraction"):
+        extract(Network().adapter, X, folder)
+    assert (folder / "mine.txt").read_text() == "mine"
+
+
+def test_a_finished_parquet_folder_is_not_run_again(tmp_path):
+    pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    extract(Network().adapter, (X, Y), tmp_path / "o.parquet")
+    network = Network()
+    assert extract(network.adapter, (X, Y), tmp_path / "o.parquet", resume=True).rows == 50
+    assert network.calls == 0
+    with pytest.raises(InputError, match="finished extraction"):
+        extract(network.adapter, (X, Y), tmp_path / "o.parquet")
+
+
+def test_outputs_that_are_not_finite_name_the_row(tmp_path):
+    bad = X.copy()
+    bad[23, 1] = np.nan
+    with pytest.raises(InputError, match="row 23, column 0 is nan"):
+        extract(Network().adapter, bad, tmp_path / "o.npz", batch_size=7)
+
+
+def test_labels_that_are_not_the_networks_classes(tmp_path):
+    labels = Y.copy()
+    labels[23] = 3
+    with pytest.raises(
+        InputError, match=r"row 23 \(input 23\) is 3, outside 0..2: the network has 3 classes"
+    ):
+        extract(Network().adapter, {"x": X, "y": labels, "ids": IDS}, tmp_path / "o.npz", batch_size=7)
+    names = {"x": X, "y": Y, "class_names": np.array(["a", "b", "c", "d"])}
+    with pytest.raises(InputError, match=r"names 4 classes .* but the network has 3"):
+        extract(Network().adapter, names, tmp_path / "p.npz")
+    extract(Network().adapter, names, tmp_path / "q.npz", labels="none")
+    assert Outputs.load(tmp_path / "q.npz").labels is None
+
+
+def test_text_ids_do_not_go_into_safetensors_and_that_is_told_at_once(tmp_path):
+    network = Network()
+    with pytest.raises(InputError, match=r"safetensors cannot hold text \(ids\)"):
+        extract(network.adapter, {"x": X, "ids": IDS}, tmp_path / "o.safetensors", batch_size=7)
+    assert network.calls == 1
+
+
+def test_preprocessing(tmp_path):
+    extract(Network().adapter, (X / 2, Y), tmp_path / "o.npz", preprocess=lambda batch: batch * 2)
+    check(tmp_path / "o.npz", ids=False)
+    with pytest.raises(InputError, match="preprocess gave 49 rows for a batch of 50"):
+        extract(Network().adapter, X, tmp_path / "p.npz", preprocess=lambda batch: batch[1:])
+    with pytest.raises(InputError, match="preprocess gave a float"):
+        extract(Network().adapter, X, tmp_path / "q.npz", preprocess=lambda batch: 1.0)
+
+
+def test_fixed_batch_and_dicts():
+    seen = []
+
+    def forward(inputs):
+        seen.append(len(inputs["a"]))
+        return inputs["a"] @ W.T, None
+
+    outputs = NetworkAdapter(Cut(forward, None, "hand-made", fixed_batch=8)).outputs({"a": X, "b": X})
+    np.testing.assert_allclose(outputs.logits, X @ W.T)
+    assert seen == [8] * 7
+
+
+def test_places_that_cannot_be_written(tmp_path):
+    with pytest.raises(InputError, match="must end in"):
+        extract(Network().adapter, X, tmp_path / "o.csv")
+    (tmp_path / "d.npz").mkdir()
+    with pytest.raises(InputError, match="is a directory"):
+        extract(Network().adapter, X, tmp_path / "d.npz")
+    (tmp_path / "f.npz.parts").write_text("")
+    with pytest.raises(InputError, match="is a file"):
+        extract(Network().adapter, X, tmp_path / "f.npz")
+
+
+def test_outputs_in_memory_and_progress(tmp_path):
+    outputs = Network().adapter.outputs({"x": X, "y": Y, "ids": IDS}, batch_size=7)
+    np.testing.assert_array_equal(outputs.labels, Y)
+    assert outputs.ids.tolist() == IDS.tolist()
+    with pytest.raises(InputError, match="gave no inputs"):
+        Network().adapter.outputs(iter([]))
+    seen = []
+    extract(Network().adapter, X, tmp_path / "o.npz", batch_size=20, progress=lambda *at: seen.append(at))
+    assert seen == [(20, 50), (40, 50), (50, 50)]
+
+
+def test_bad_images_are_skipped_and_counted(tmp_path):
+    Image = pytest.importorskip("PIL.Image", reason="reading images needs Pillow")
+    from infimum.data import ImageOptions
+
+    folder = tmp_path / "images"
+    folder.mkdir()
+    for i in range(20):
+        Image.new("L", (2, 2), 10 * i).save(folder / f"{i:02}.png")
+    for i in (0, 1, 2, 7, 19):  # a whole batch, one in the middle, the last
+        (folder / f"{i:02}.png").write_bytes(b"broken")
+    options = ImageOptions(resize=None, crop=None, mode="gray", mean=(0.0,), std=(1.0,))
+    network = Network()
+
+    def forward(batch):
+        return network.forward(batch.reshape(-1, 4))
+
+    adapter = NetworkAdapter(Cut(forward, None, "hand-made"))
+    with pytest.raises(InputError, match=r"00\.png"):
+        extract(adapter, folder, tmp_path / "o.npz", batch_size=3, images=options)
+    kept = [i for i in range(20) if i not in (0, 1, 2, 7, 19)]
+    network.fail_at = 4
+    with pytest.raises(KeyboardInterrupt):
+        extract(adapter, folder, tmp_path / "o.npz", batch_size=3, images=options, skip_bad=True, resume=True)
+    made = extract(
+        adapter, folder, tmp_path / "o.npz", batch_size=3, images=options, skip_bad=True, resume=True
+    )
+    assert (made.rows, made.skipped) == (15, 5)
+    assert Outputs.load(tmp_path / "o.npz").ids.tolist() == [f"{i:02}.png" for i in kept]
+    for path in folder.iterdir():
+        path.write_bytes(b"broken")
+    with pytest.raises(InputError, match="gave no inputs; 20 were bad"):
+        extract(adapter, folder, tmp_path / "p.npz", images=options, skip_bad=True)
+
+
+SLOW_RUN = """
+import sys, time
+import numpy as np
+from infimum.models import Cut, NetworkAdapter, extract, extraction
+extraction.CHUNK_BYTES = 1
+def forward(inputs):
+    time.sleep(0.01)
+    return inputs @ np.arange(12.0).reshape(4, 3), np.asarray(inputs)
+made = extract(NetworkAdapter(Cut(forward, None, "hand-made")), sys.argv[1], sys.argv[2], batch_size=5,
+               resume="resume" in sys.argv)
+print(made.resumed_at)
+"""
+
+
+@pytest.mark.parametrize("kind", ["out.npz", "out.parquet"])
+def test_killed_and_resumed(tmp_path, kind):
+    skip_without(kind)
+    rows = np.random.default_rng(0).normal(size=(1000, 4))
+    np.savez(tmp_path / "x.npz", x=rows, ids=np.arange(1000))
+    out = tmp_path / kind
+    folder = out if kind == "out.parquet" else tmp_path / f"{kind}.parts"
+    command = [sys.executable, "-c", SLOW_RUN, str(tmp_path / "x.npz"), str(out)]
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": str(Path(extraction.__file__).parents[2]),
+    }
+    process = subprocess.Popen(command, env=environment)
+    deadline = time.monotonic() + 60
+    while len(list(folder.glob("part-*"))) < 5 and time.monotonic() < deadline:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    for part in folder.glob("part-*"):  # whole chunks only
+        assert len(read_arrays(part)["logits"]) == 5
+    done = len(list(folder.glob("part-*"))) * 5
+    resumed = subprocess.run(
+        [*command, "resume"], env=environment, check=True, capture_output=True, text=True
+    )
+    assert int(resumed.stdout) == done >= 25
+    outputs = Outputs.load(out)
+    np.testing.assert_array_equal(outputs.ids, np.arange(1000))
+    np.testing.assert_allclose(outputs.logits, rows @ np.arange(12.0).reshape(4, 3))
+
+
+MEMORY_RUN = """
+import resource, sys
+import numpy as np
+from infimum.models import Cut, NetworkAdapter, extract
+if sys.argv[1].endswith("parquet"):
+    import pyarrow.parquet
+def batches(n):
+    rng = np.random.default_rng(0)
+    for i in range(n):
+        yield rng.normal(size=(256, 8)).astype(np.float32), np.zeros(256, int)
+weight = np.random.default_rng(1).normal(size=(8, 1024)).astype(np.float32)
+adapter = NetworkAdapter(Cut(lambda x: (x @ weight[:, :10], x @ weight), None, "hand-made"))
+extract(adapter, batches(20), sys.argv[1] + ".warm" + sys.argv[1][sys.argv[1].rindex("."):])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+extract(adapter, batches(250), sys.argv[1])
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_memory_does_not_grow_with_the_data(tmp_path, kind):
+    skip_without(kind)
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": str(Path(extraction.__file__).parents[2]),
+    }
+    command = [sys.executable, "-c", MEMORY_RUN, str(tmp_path / kind)]
+    run = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    # 250 MiB of features after a run over 20 MiB: what comes on top is a few chunks of 16 MiB at most.
+    assert float(run.stdout) < 80
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()) > 250 * 2**20
+
+
+def test_the_manifest_says_what_was_run(tmp_path):
+    interrupted(tmp_path, settings={"model": "one"})
+    document = json.loads((tmp_path / "o.npz.parts" / "_infimum.json").read_text())
+    assert document["schema"] == "infimum/extraction/1"
+    assert (document["model"], document["batch_size"], document["complete"]) == ("one", 7, False)
