@@ -24,7 +24,9 @@ def shared_data() -> Path:
 class ToyNetwork:
     """Gaussian features around class means, a linear head, and labels drawn from its softmax: well specified."""
 
-    def __init__(self, n_classes: int = 4, n_features: int = 6, sharpness: float = 2.0, seed: int = 0) -> None:
+    def __init__(
+        self, n_classes: int = 4, n_features: int = 6, sharpness: float = 2.0, seed: int = 0
+    ) -> None:
         rng = np.random.default_rng(seed)
         self.means = rng.normal(size=(n_classes, n_features)) * 1.5
         self.head = Head(self.means * sharpness / 1.5, rng.normal(size=n_classes) * 0.2)

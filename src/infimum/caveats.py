@@ -95,7 +95,7 @@ def _calibration(
     missing = np.setdiff1d(np.arange(calibration.n_classes), calibration.known_labels)
     if len(missing):
         names = calibration.class_names
-        some = ", ".join(names[k] if names else str(k) for k in missing[:5].tolist())
+        some = ", ".join(str(names[k]) if names is not None else str(k) for k in missing[:5].tolist())
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         found.append(f"no calibration row has the label {some}{more}")
     return found

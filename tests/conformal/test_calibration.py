@@ -77,9 +77,9 @@ def test_saves_and_loads(tmp_path: Path, suffix: str, score: Score) -> None:
     cal.save(tmp_path / f"cal{suffix}")
     back = Calibration.load(tmp_path / f"cal{suffix}")
     np.testing.assert_array_equal(back.keys, cal.keys)
-    assert [getattr(back, k) for k in ("score", "n_classes", "temperature", "randomize", "seed", "notes")] == [
-        getattr(cal, k) for k in ("score", "n_classes", "temperature", "randomize", "seed", "notes")
-    ]
+    assert [
+        getattr(back, k) for k in ("score", "n_classes", "temperature", "randomize", "seed", "notes")
+    ] == [getattr(cal, k) for k in ("score", "n_classes", "temperature", "randomize", "seed", "notes")]
     np.testing.assert_array_equal(back.success_levels(logits), cal.success_levels(logits))
 
 

@@ -68,7 +68,9 @@ def naive(score: Score, p: np.ndarray, y: int, u: float) -> float:
 
 
 @pytest.mark.parametrize("u", [1.0, 0.75, 0.0])
-@pytest.mark.parametrize("score", [LAC(), APS(), RAPS(0.1, 1), SAPS(0.2), TopK(), Margin()], ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    "score", [LAC(), APS(), RAPS(0.1, 1), SAPS(0.2), TopK(), Margin()], ids=lambda s: s.name
+)
 def test_definition(score: Score, u: float) -> None:
     expected = [naive(score, p, y, u) for p, y in zip(P, Y, strict=True)]
     np.testing.assert_allclose(score_values(score, u), expected, atol=1e-14)
@@ -98,7 +100,9 @@ def test_keys_keep_the_order_that_probabilities_lose(score: Score) -> None:
     cal = calibrate(z, y, score=score, randomize=False)
     exact = [exact_score(score, row, label) for row, label in zip(p, y.tolist(), strict=True)]
     counts = cal.p_value_counts(z)
-    expected = [[1 + sum(e >= exact_score(score, row, label) for e in exact) for label in (0, 1)] for row in p]
+    expected = [
+        [1 + sum(e >= exact_score(score, row, label) for e in exact) for label in (0, 1)] for row in p
+    ]
     np.testing.assert_array_equal(counts, expected)
 
 
@@ -119,7 +123,9 @@ def test_scores_by_name() -> None:
         score_named("lac", penalty=1)
 
 
-@pytest.mark.parametrize("make", [lambda: RAPS(-0.1), lambda: RAPS(math.nan), lambda: RAPS(k_reg=-1), lambda: SAPS(-1)])
+@pytest.mark.parametrize(
+    "make", [lambda: RAPS(-0.1), lambda: RAPS(math.nan), lambda: RAPS(k_reg=-1), lambda: SAPS(-1)]
+)
 def test_bad_parameters(make: object) -> None:
     with pytest.raises(InputError):
         make()  # type: ignore[operator]

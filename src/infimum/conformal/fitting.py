@@ -174,7 +174,9 @@ def fit_temperature(logits: Array, labels: Array) -> tuple[float, list[str]]:
     # The loss is convex in 1/T: it has a minimum unless it falls for ever towards one of the ends.
     for limit, endless in ((TEMPERATURES[0], not top.any()), (TEMPERATURES[1], z.mean() >= 0)):
         if endless:
-            return limit, [f"the fitted temperature is its limit {limit}: the tuning rows do not determine it"]
+            return limit, [
+                f"the fitted temperature is its limit {limit}: the tuning rows do not determine it"
+            ]
 
     def loss(log_temperature: float) -> float:
         scale = math.exp(-log_temperature)
