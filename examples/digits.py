@@ -132,7 +132,7 @@ def main(directory: Path, seed: int = 0, picture: Path | None = None) -> dict[st
             results[name]["kernel"].save(directory / name)
     console.print(table_of(results))
     console.print(
-        "λ is an estimate, not a guarantee; only the column 'at least' is certified, if the labelled images were "
+        "\nλ is an estimate, not a guarantee; only the column 'at least' is certified, if the labelled images were "
         f"drawn like the operation's. One folder per network is in {directory}.",
         highlight=False,
     )
