@@ -15,7 +15,7 @@ import numpy as np
 from infimum.checks import Array, check_finite
 from infimum.errors import InputError
 from infimum.head import AnyHead
-from infimum.models.probabilities import look_like_probabilities
+from infimum.models.endings import look_like_probabilities
 from infimum.outputs import Outputs
 
 Forward = Callable[[Any], tuple[Array, Array | None]]

@@ -12,7 +12,7 @@ from infimum.checks import Array, check_finite
 from infimum.errors import InputError
 from infimum.head import AnyHead, Head, HeadFunction
 from infimum.models.adapter import Cut
-from infimum.models.probabilities import ROWS_NEEDED, look_like_probabilities, two_classes, two_logits
+from infimum.models.endings import ROWS_NEEDED, look_like_probabilities, two_logits
 from infimum.outputs import log_probabilities
 
 TOLERANCE = 1e-3
@@ -154,8 +154,6 @@ def fit_head(features: Array, logits: Array) -> Head:
         )
     fit, *_ = np.linalg.lstsq(x, z, rcond=None)
     weight, bias = fit[:-1].T, fit[-1]
-    if len(weight) == 1:
-        weight, bias = two_classes(weight, bias)
     return Head(weight, bias, name="the fitted head")
 
 

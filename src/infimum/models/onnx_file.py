@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ from infimum.checks import Array
 from infimum.errors import InputError, MissingExtraError
 from infimum.head import AnyHead, Head, HeadFunction
 from infimum.models.adapter import Cut
+from infimum.models.endings import as_rows, classifier_logits, two_classes
 from infimum.models.onnx_graph import Graph, Linear, describe
 from infimum.models.onnx_load import read_model
 from infimum.models.onnx_session import session
-from infimum.models.probabilities import two_classes, two_logits
 
 FLOATS = (1, 10, 11)
 """ONNX's numbers of float32, float16 and float64: the types of outputs that can be read as logits."""
@@ -46,18 +47,19 @@ def cut_onnx(path: str | Path, head_layer: str | None = None, device: str = "cpu
     features = None if node is None else node.input[0]
     run = session(graph, [value.name for value in graph.inputs()], logits, features, device, path)
 
+    def read(values: Array) -> Array:
+        return classifier_logits(values, str(path), end == "Sigmoid", known=bool(end) or node is not None)
+
     def forward(inputs: Any) -> tuple[Array, Array | None]:
         found, *rest = run(inputs)
-        return _as_logits(found, end, node, path), _as_rows(rest[0]) if rest else None
+        return read(found), as_rows(rest[0]) if rest else None
 
     head: AnyHead | None = None
     if isinstance(layer, Linear) and layer.node is node:
-        weight, bias = (
-            two_classes(layer.weight, layer.bias) if len(layer.weight) == 1 else (layer.weight, layer.bias)
-        )
+        weight, bias = two_classes(layer.weight, layer.bias)
         head = Head(weight, bias, name=f"{path}: {describe(node)}")
     elif node is not None:
-        head = _head_function(graph, node, logits, end, device, path)
+        head = _head_function(graph, node, logits, read, device, path)
     batch = graph.inputs()[0].type.tensor_type.shape.dim[:1] if graph.inputs() else []
     return Cut(
         forward=forward,
@@ -108,40 +110,16 @@ def _candidates(graph: Graph) -> str:
     return f"(linear layers elsewhere: {', '.join(names[-10:])})" if names else "(it has no linear layer)"
 
 
-def _as_rows(values: Array) -> Array:
-    """(n, 1, d) as (n, d): what Flatten, Squeeze and Reshape leave as it is."""
-    return (
-        values.reshape(len(values), -1)
-        if values.ndim > 2 and values[0].size == max(values.shape[1:])
-        else values
-    )
-
-
-def _as_logits(values: Array, end: str, node: Any, path: Path) -> Array:
-    values = _as_rows(values.reshape(-1, 1) if values.ndim == 1 else values)
-    if values.ndim == 2 and values.shape[1] == 1:
-        if not end and node is None:
-            raise InputError(
-                f"{path} has a single output, and whether it is a probability or a logit cannot be told from the "
-                "graph; run it in a function of your own and pass that (any callable)"
-            )
-        return two_logits(values)
-    if end == "Sigmoid":
-        raise InputError(
-            f"{path} ends in {values.shape[-1]} sigmoids: several labels may hold at once, but a classifier with "
-            "exactly one right class per input is needed (a softmax, or one sigmoid for two classes)"
-        )
-    return values
-
-
-def _head_function(graph: Graph, node: Any, logits: str, end: str, device: str, path: Path) -> HeadFunction:
+def _head_function(
+    graph: Graph, node: Any, logits: str, read: Callable[[Array], Array], device: str, path: Path
+) -> HeadFunction:
     """All that follows the input of `node`, as a function: for a head of several layers."""
     run = session(graph, [node.input[0]], logits, None, device, path)
     found = graph.layer(node)
     width = found.weight.shape[1] if isinstance(found, Linear) else 0
 
     def function(features: Array) -> Array:
-        return _as_logits(run(features)[0], end, node, path)
+        return read(run(features)[0])
 
     return HeadFunction(
         function, width, function(np.zeros((1, width))).shape[1], name=f"{path}: from {describe(node)} on"

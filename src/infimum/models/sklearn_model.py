@@ -14,7 +14,7 @@ from infimum.checks import Array
 from infimum.errors import InputError
 from infimum.head import Head, HeadFunction
 from infimum.models.adapter import Cut, Forward
-from infimum.models.probabilities import two_classes
+from infimum.models.endings import two_classes
 from infimum.models.sklearn_load import load_estimator
 
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
