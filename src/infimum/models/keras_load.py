@@ -55,8 +55,8 @@ def _foreign(config: Any) -> Iterator[str]:
     elif isinstance(config, dict):
         name, module = config.get("class_name"), config.get("module", "keras")
         own = isinstance(module, str) and module.split(".")[0] == "keras"
-        if isinstance(name, str) and "config" in config:
-            if not own or name in ("function", "__lambda__", "Lambda"):
-                yield str(config.get("registered_name") or name)
+        own &= name not in ("function", "__lambda__", "Lambda")
+        if isinstance(name, str) and "config" in config and not own:
+            yield str(config.get("registered_name") or name)
         for part in config.values():
             yield from _foreign(part)

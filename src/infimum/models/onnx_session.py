@@ -51,6 +51,8 @@ def session(
     options.add_session_config_entry(
         "session.model_external_initializers_file_folder_path", str(graph.folder)
     )
+    # Quantised weights: compute in float32, as the graph says, not with inputs rounded to int8 as well.
+    options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
     providers = _providers(device)
     try:
         session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=providers)
