@@ -32,7 +32,7 @@ class Cut:
     `forward` runs one batch. `head` is None where no prediction layer is known, and `why_no_head` then says
     why. `fixed_batch` is the only batch size the network takes, if there is one. `layer` names what was cut.
     `probabilities` says that `forward` gives probabilities, not logits; None: not known, the first batch tells.
-    `classes` are the labels that the network was trained with, in the order of its outputs, where it knows them.
+    `coarse`: it computes in bfloat16 or float16, with two to three digits. `classes` are the labels that the network was trained with, in the order of its outputs, where it knows them.
     """
 
     forward: Forward
@@ -42,17 +42,19 @@ class Cut:
     why_no_head: str = ""
     fixed_batch: int | None = None
     probabilities: bool | None = False
+    coarse: bool = False
     classes: tuple[Any, ...] = ()
 
 
 class NetworkAdapter:
     """A cut network: `.outputs(data)`, `.stream(batches)`, `.head`.
 
-    The first batch proves the cut: head(features) must equal the network's logits, within `TOLERANCE` of their
-    size, or InputError says by how much they differ and what to pass.
+    The first batch proves the cut: head(features) must equal the network's logits, within `TOLERANCE` (`COARSE` in
+    half precision) of their size, or InputError says by how much they differ and what to pass.
     """
 
     TOLERANCE = 1e-3
+    COARSE = 2e-2
 
     def __init__(self, cut: Cut) -> None:
         self.cut = cut
@@ -115,8 +117,8 @@ class NetworkAdapter:
             )
         difference = np.abs(expected - logits)
         size = max(1.0, float(np.abs(logits).max()))
-        # float16 logits carry three digits: the network's own rounding must not count as a wrong cut.
-        tolerance = 10 * self.TOLERANCE if logits.dtype == np.float16 else self.TOLERANCE
+        # The network's own rounding must not count as a wrong cut.
+        tolerance = self.COARSE if self.cut.coarse or logits.dtype == np.float16 else self.TOLERANCE
         if float(difference.max()) > tolerance * size:
             raise InputError(
                 f"the cut is wrong: head(features) differs from the network's logits by up to "

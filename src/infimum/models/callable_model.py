@@ -41,8 +41,6 @@ def cut_callable(
     >>> cut.head.weight.round(6).tolist(), cut.head.bias.round(6).tolist()
     ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [1.0, 1.0])
     """
-    if not callable(function):
-        raise InputError(f"a function from a batch to logits is needed, not {type(function).__name__}")
     forward = _Function(function, probabilities)
     why = "the function returns no features, or neither a head nor an example to fit it on was passed"
     if head is not None:

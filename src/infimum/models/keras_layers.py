@@ -47,6 +47,12 @@ class Tail:
         bias = to_numpy(self.dense.bias).astype(np.float64) if self.dense.use_bias else np.zeros(len(weight))
         return self.scale * weight, self.scale * bias + self.offset
 
+    @property
+    def coarse(self) -> bool:
+        """Whether the end of the model computes in half precision."""
+        op = self.dense or self.end_op
+        return getattr(op, "compute_dtype", "float32") in ("float16", "bfloat16")
+
     def find(self, name: str) -> Any:
         """A Dense layer by name; InputError if there is none."""
         dense = [op for op in self.operations if is_dense(op)]
@@ -119,6 +125,9 @@ def to_numpy(tensor: Any) -> Array:
     """A tensor of any backend as a numpy array; bfloat16, which numpy does not have, as float32."""
     import keras
 
+    tensor = keras.ops.convert_to_tensor(tensor)  # of a variable, its value
     if keras.backend.standardize_dtype(tensor.dtype) == "bfloat16":
         tensor = keras.ops.cast(tensor, "float32")
+    if hasattr(tensor, "detach"):  # torch: without the copy that Keras makes, of which numpy 2 warns
+        return np.asarray(tensor.detach().cpu().numpy())
     return np.asarray(keras.ops.convert_to_numpy(tensor))

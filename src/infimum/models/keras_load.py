@@ -44,7 +44,8 @@ def load_keras(path: Path) -> Any:
         # compile=False: losses and optimisers are not needed, and may be the user's own.
         return keras.saving.load_model(path, compile=False, safe_mode=True)
     except Exception as error:  # Keras and h5py raise nearly everything for a damaged file
-        raise InputError(f"{path} cannot be loaded by Keras: {error}") from error
+        reason = str(error).rsplit("Exception encountered: ", 1)[-1]  # Keras repeats the whole configuration
+        raise InputError(f"{path} cannot be loaded by Keras: {reason[:300]}") from error
 
 
 def _foreign(config: Any) -> Iterator[str]:

@@ -25,7 +25,7 @@ FUNCTIONS: dict[str, Callable[[Array], Array]] = {
 }
 
 TOLERANCE = 1e-3
-"""Largest difference between the softmax (or sigmoid) of the logits and what the model gives; float16 ten times."""
+"""Largest difference between the softmax (or sigmoid) of the logits and what the model gives; in half precision ten times."""
 
 
 def cut_keras(model_or_path: Any, head_layer: str | None = None) -> Cut:
@@ -73,6 +73,7 @@ def cut_keras(model_or_path: Any, head_layer: str | None = None) -> Cut:
         why_no_head="" if head is not None else f"{tail.why} (Dense layers: {candidates})",
         fixed_batch=shape[0] if isinstance(shape, tuple) and shape and isinstance(shape[0], int) else None,
         probabilities=None if head is None and not tail.end else False,
+        coarse=tail.coarse,
     )
 
 
@@ -118,7 +119,7 @@ def _prove(tail: Tail, logits: Array, output: Array) -> None:
         return
     ours, given = FUNCTIONS[tail.end](logits.astype(np.float64)).reshape(-1), output.reshape(-1)
     size = max(1.0, float(np.abs(given).max()))
-    limit = TOLERANCE * size * (10 if output.dtype == np.float16 else 1)
+    limit = TOLERANCE * size * (10 if tail.coarse else 1)
     gap = float(np.abs(ours - given).max()) if ours.shape == given.shape else np.inf
     if not gap <= limit:
         raise InputError(

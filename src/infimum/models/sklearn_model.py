@@ -210,12 +210,13 @@ def _compare(cut: Cut, logits: Array, probabilities: Array, classes: Array, pred
                 f"the cut is wrong: the softmax of {cut.layer or 'the logits'} differs from predict_proba by {gap}; "
                 "pass a function that returns predict_proba (any callable, probabilities=True)"
             )
-    two = np.sort(probabilities, axis=1)[:, -2:]
-    clear = two[:, 1] - two[:, 0] > TOLERANCE  # a tie may fall either way
-    other = np.flatnonzero(clear & (classes[probabilities.argmax(axis=1)] != predicted))
+    scores = probabilities if cut.probabilities else logits
+    two = np.sort(scores, axis=1)[:, -2:]
+    rounding = (two[:, 1] > two[:, 0]) & (two[:, 1] - two[:, 0] <= 1e-9)
+    other = np.flatnonzero(~rounding & (classes[scores.argmax(axis=1)] != predicted))
     if len(other):
         raise InputError(
             f"predict does not take the likeliest class: row {int(other[0])} and {len(other) - 1} more of "
-            f"{len(predicted)} differ from predict_proba's argmax (a tuned threshold? SVC?); hand over an estimator "
-            "that decides by its probabilities, such as the inner one, or CalibratedClassifierCV of it"
+            f"{len(predicted)} differ from predict_proba's argmax (a tuned threshold? ties? SVC?); hand over an "
+            "estimator that decides by its probabilities, such as the inner one, or CalibratedClassifierCV of it"
         )
