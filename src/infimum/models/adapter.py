@@ -32,7 +32,8 @@ class Cut:
     `forward` runs one batch. `head` is None where no prediction layer is known, and `why_no_head` then says
     why. `fixed_batch` is the only batch size the network takes, if there is one. `layer` names what was cut.
     `probabilities` says that `forward` gives probabilities, not logits; None: not known, the first batch tells.
-    `coarse`: it computes in bfloat16 or float16, with two to three digits. `classes` are the labels that the network was trained with, in the order of its outputs, where it knows them.
+    `coarse`: it computes in bfloat16 or float16, with two to three digits. `classes` are the labels that the
+    network was trained with, in the order of its outputs, where it knows them.
     """
 
     forward: Forward

@@ -28,8 +28,8 @@ def cut_callable(
     """A function that maps a batch to logits (n, K), or to a pair (features (n, d), logits (n, K)).
 
     What it returns is made numpy arrays by np.asarray. With pairs, `head` is the prediction layer; if it is not
-    given, it is fitted by least squares on `example`, a batch of more than d + 1 inputs, and checked on a part
-    of it that was left out. With `probabilities` the function returns probabilities in the place of logits;
+    given, it is fitted by least squares on `example`, a batch of more than d + 1 inputs, each of which is predicted
+    from the others to check it. With `probabilities` the function returns probabilities in the place of logits;
     beside features their logarithms, less their mean, are the logits, which a softmax does not notice. One
     column is a single sigmoid output: logits [0, z].
 
@@ -123,9 +123,10 @@ def _array(values: Any, what: str) -> Array:
 
 
 def fit_head(features: Array, logits: Array) -> Head:
-    """The linear head that maps features (n, d) to logits (n, K), by least squares, checked on rows left out.
+    """The linear head that maps features (n, d) to logits (n, K), by least squares.
 
-    Raises InputError if there are too few rows to tell, or if the two are not linear in each other.
+    Each row's logits are predicted from all other rows, and must be what they are. Raises InputError if there are
+    too few rows to tell, or if the two are not linear in each other.
 
     >>> x = np.random.default_rng(0).normal(size=(20, 2))
     >>> fit_head(x, x).weight.round(6).tolist()
@@ -135,24 +136,29 @@ def fit_head(features: Array, logits: Array) -> Head:
     check_finite(logits, "example: logits")
     x = np.column_stack([features, np.ones(len(features))]).astype(np.float64)
     z = logits.astype(np.float64)
-    left_out = np.arange(len(x)) % 5 == 4
-    fit, *_, rank, _ = np.linalg.lstsq(x[~left_out], z[~left_out], rcond=None)
-    if not left_out.any() or rank >= (~left_out).sum():
+    u, s, vt = np.linalg.svd(x, full_matrices=False)
+    # Dead or repeated features make x singular; what its rounding makes of that must not be inverted.
+    kept = s > s[0] * max(x.shape) * np.finfo(features.dtype).eps
+    u, s, vt = u[:, kept], s[kept], vt[kept]
+    residual = z - u @ (u.T @ z)
+    # Leaving row i out turns its residual e_i into e_i / (1 - h_i); h_i = 1 where the fit hangs on that row alone.
+    alone = 1 - (u**2).sum(axis=1)
+    tells = alone > 1e-6
+    if tells.sum() <= len(x) / 2:
         raise InputError(
-            f"example has {len(x)} inputs, too few to fit a head of {features.shape[1]} features and see whether "
-            f"it is right; pass more than {(features.shape[1] + 2) * 5 // 4 + 1}, or pass head"
+            f"example has {len(x)} inputs, too few to fit a head of {features.shape[1]} features and see whether it "
+            f"is right; pass {2 * features.shape[1] + 10} or more, or pass head"
         )
-    difference = float(np.abs(x[left_out] @ fit - z[left_out]).max())
+    difference = float(np.abs(residual[tells] / alone[tells, None]).max())
     size = max(1.0, float(np.abs(z).max()))
     if difference > TOLERANCE * size:
         raise InputError(
-            f"features and logits are not linear in each other: on inputs left out of the fit they differ by up to "
+            "features and logits are not linear in each other: predicted from the other inputs, they differ by up to "
             f"{difference:.3g} (the logits are up to {size:.3g}); return the input of the last linear layer and its "
             "output, or pass head (a HeadFunction for a head of several layers)"
         )
-    fit, *_ = np.linalg.lstsq(x, z, rcond=None)
-    weight, bias = fit[:-1].T, fit[-1]
-    return Head(weight, bias, name="the fitted head")
+    fit = vt.T @ ((u.T @ z) / s[:, None])
+    return Head(fit[:-1].T, fit[-1], name="the fitted head")
 
 
 def _centred(head: AnyHead) -> AnyHead:

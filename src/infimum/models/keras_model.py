@@ -25,7 +25,8 @@ FUNCTIONS: dict[str, Callable[[Array], Array]] = {
 }
 
 TOLERANCE = 1e-3
-"""Largest difference between the softmax (or sigmoid) of the logits and what the model gives; in half precision ten times."""
+"""Largest difference between the end of the logits (a softmax, a sigmoid) and what the model gives; ten times
+that in half precision."""
 
 
 def cut_keras(model_or_path: Any, head_layer: str | None = None) -> Cut:
