@@ -38,8 +38,8 @@ def cut_callable(
 
     >>> x = np.random.default_rng(0).normal(size=(50, 3))
     >>> cut = cut_callable(lambda batch: (batch, batch @ np.eye(3)[:, :2] + 1), example=x)
-    >>> cut.head.weight.round(6).tolist(), cut.head.bias.round(6).tolist()
-    ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [1.0, 1.0])
+    >>> np.allclose(cut.head.weight, np.eye(3)[:2]), np.allclose(cut.head.bias, 1)
+    (True, True)
     """
     forward = _Function(function, probabilities)
     why = "the function returns no features, or neither a head nor an example to fit it on was passed"
@@ -129,8 +129,8 @@ def fit_head(features: Array, logits: Array) -> Head:
     too few rows to tell, or if the two are not linear in each other.
 
     >>> x = np.random.default_rng(0).normal(size=(20, 2))
-    >>> fit_head(x, x).weight.round(6).tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
+    >>> np.allclose(fit_head(x, x).weight, np.eye(2))
+    True
     """
     check_finite(features, "example: features")
     check_finite(logits, "example: logits")
