@@ -40,7 +40,7 @@ def trained():
 def in_torch(trained, dtype):
     layers = []
     for weight, bias in zip(trained.coefs_, trained.intercepts_, strict=True):
-        layer = torch.nn.Linear(*weight.shape)
+        layer = torch.nn.Linear(*weight.shape, dtype=torch.float64)
         with torch.no_grad():
             layer.weight.copy_(torch.tensor(weight.T))
             layer.bias.copy_(torch.tensor(bias))
