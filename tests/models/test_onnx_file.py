@@ -186,8 +186,6 @@ def test_several_inputs_by_name(tmp_path):
         adapter.batch({"x": X[:8]})
     with pytest.raises(InputError, match="pass a mapping of arrays: x, x2"):
         adapter.batch(X[:8])
-    with pytest.raises(InputError, match="different numbers of rows"):
-        adapter.batch({"x": X[:8], "x2": X[:7]})
 
 
 def test_wrong_inputs(tmp_path):

@@ -32,8 +32,8 @@ class Cut:
     `forward` runs one batch. `head` is None where no prediction layer is known, and `why_no_head` then says
     why. `fixed_batch` is the only batch size the network takes, if there is one. `layer` names what was cut.
     `probabilities` says that `forward` gives probabilities, not logits; None: not known, the first batch tells.
-    `coarse`: it computes in bfloat16 or float16, with two to three digits. `classes` are the labels that the
-    network was trained with, in the order of its outputs, where it knows them.
+    `tolerance` is for networks in half precision, which round more than NetworkAdapter.TOLERANCE.
+    `classes` are the labels that the network was trained with, in the order of its outputs, where it knows them.
     """
 
     forward: Forward
@@ -43,19 +43,40 @@ class Cut:
     why_no_head: str = ""
     fixed_batch: int | None = None
     probabilities: bool | None = False
-    coarse: bool = False
+    tolerance: float = 0.0
     classes: tuple[Any, ...] = ()
+
+
+def count_rows(inputs: Any) -> int:
+    """Inputs in a batch: of an array its length, of several arrays (a tuple, or a mapping by name) the first's.
+
+    >>> count_rows({"ids": np.zeros((3, 8)), "mask": np.zeros((3, 8))})
+    3
+    """
+    if isinstance(inputs, Mapping):
+        return len(next(iter(inputs.values())))
+    if isinstance(inputs, tuple):
+        return len(inputs[0])
+    return len(inputs)
+
+
+def pad_batch(inputs: Any, more: int) -> Any:
+    """A batch with its last row repeated `more` times."""
+    if isinstance(inputs, Mapping):
+        return {key: pad_batch(value, more) for key, value in inputs.items()}
+    if isinstance(inputs, tuple):
+        return tuple(pad_batch(value, more) for value in inputs)
+    return np.concatenate([inputs, np.repeat(inputs[-1:], more, axis=0)])
 
 
 class NetworkAdapter:
     """A cut network: `.outputs(data)`, `.stream(batches)`, `.head`.
 
-    The first batch proves the cut: head(features) must equal the network's logits, within `TOLERANCE` (`COARSE` in
-    half precision) of their size, or InputError says by how much they differ and what to pass.
+    The first batch proves the cut: head(features) must equal the network's logits, within `TOLERANCE` of their
+    size (or the cut's own, where that is larger), or InputError says by how much they differ and what to pass.
     """
 
     TOLERANCE = 1e-3
-    COARSE = 2e-2
 
     def __init__(self, cut: Cut) -> None:
         self.cut = cut
@@ -71,11 +92,11 @@ class NetworkAdapter:
 
         These are logits, or probabilities if the cut says so; `stream` reads both.
         """
-        size, fixed = _size(inputs), self.cut.fixed_batch
+        size, fixed = count_rows(inputs), self.cut.fixed_batch
         if fixed is None or size == fixed:
             logits, features = self.cut.forward(inputs)
         elif size < fixed:
-            logits, features = self.cut.forward(_padded(inputs, fixed))
+            logits, features = self.cut.forward(pad_batch(inputs, fixed - size))
             logits, features = logits[:size], None if features is None else features[:size]
         else:
             raise InputError(f"the network takes batches of {fixed} inputs only; pass batch_size={fixed}")
@@ -118,9 +139,7 @@ class NetworkAdapter:
             )
         difference = np.abs(expected - logits)
         size = max(1.0, float(np.abs(logits).max()))
-        # The network's own rounding must not count as a wrong cut.
-        tolerance = self.COARSE if self.cut.coarse or logits.dtype == np.float16 else self.TOLERANCE
-        if float(difference.max()) > tolerance * size:
+        if float(difference.max()) > max(self.TOLERANCE, self.cut.tolerance) * size:
             raise InputError(
                 f"the cut is wrong: head(features) differs from the network's logits by up to "
                 f"{difference.max():.3g} (they are up to {size:.3g}), so {self.cut.layer or 'the layer'} is not "
@@ -149,25 +168,3 @@ def class_indices(labels: Any, classes: tuple[Any, ...]) -> Array:
             f"labels: row {row} is {given.tolist()[row]!r}, but the model was trained with the classes {known}"
         )
     return indices
-
-
-def _size(inputs: Any) -> int:
-    """How many inputs a batch holds."""
-    if not isinstance(inputs, Mapping):
-        return len(inputs)
-    if not inputs:
-        raise InputError(
-            "the batch holds no input: an array by the name of each of the network's inputs is needed"
-        )
-    sizes = {str(name): len(values) for name, values in inputs.items()}
-    if len(set(sizes.values())) > 1:
-        raise InputError(f"the batch's inputs have different numbers of rows: {sizes}")
-    return next(iter(sizes.values()))
-
-
-def _padded(inputs: Any, size: int) -> Any:
-    """The batch filled up to `size` rows with its last one."""
-    if isinstance(inputs, Mapping):
-        return {name: _padded(values, size) for name, values in inputs.items()}
-    array = np.asarray(inputs)
-    return np.concatenate([array, np.repeat(array[-1:], size - len(array), axis=0)])

@@ -7,6 +7,9 @@ import numpy as np
 from infimum.checks import Array
 from infimum.errors import InputError
 
+HALF = 2e-2
+"""Tolerance of the proof of the cut for a network in float16 or bfloat16, which has two to three digits."""
+
 ROWS_NEEDED = 8
 """Fewer rows may look like probabilities by chance (two logits in [0, 1] that happen to sum to 1)."""
 

@@ -14,7 +14,7 @@ from infimum.checks import Array
 from infimum.errors import InputError, MissingExtraError
 from infimum.head import AnyHead, Head, HeadFunction
 from infimum.models.adapter import Cut, Forward
-from infimum.models.endings import as_rows, classifier_logits, two_classes
+from infimum.models.endings import HALF, as_rows, classifier_logits, two_classes
 from infimum.models.keras_layers import Tail, find_tail, is_dense, to_numpy
 from infimum.models.keras_load import load_keras
 
@@ -74,7 +74,7 @@ def cut_keras(model_or_path: Any, head_layer: str | None = None) -> Cut:
         why_no_head="" if head is not None else f"{tail.why} (Dense layers: {candidates})",
         fixed_batch=shape[0] if isinstance(shape, tuple) and shape and isinstance(shape[0], int) else None,
         probabilities=None if head is None and not tail.end else False,
-        coarse=tail.coarse,
+        tolerance=HALF if tail.coarse else 0.0,
     )
 
 

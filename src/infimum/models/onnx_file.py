@@ -12,7 +12,7 @@ from infimum.checks import Array
 from infimum.errors import InputError, MissingExtraError
 from infimum.head import AnyHead, Head, HeadFunction
 from infimum.models.adapter import Cut
-from infimum.models.endings import as_rows, classifier_logits, two_classes
+from infimum.models.endings import HALF, as_rows, classifier_logits, two_classes
 from infimum.models.onnx_graph import Graph, Linear, describe
 from infimum.models.onnx_load import read_model
 from infimum.models.onnx_session import session
@@ -68,6 +68,7 @@ def cut_onnx(path: str | Path, head_layer: str | None = None, device: str = "cpu
         layer="" if node is None else describe(node),
         why_no_head="" if head is not None else f"{layer} {_candidates(graph)}",
         fixed_batch=batch[0].dim_value if batch and batch[0].dim_value > 0 else None,
+        tolerance=HALF if _is_half(graph, output) else 0.0,
         probabilities=None if head is None and not end else False,
     )
 
@@ -98,6 +99,10 @@ def _output(graph: Graph, named: Any, path: Path) -> str:
             "layer of the right one (head_layer, --head-layer)"
         )
     return str(chosen[0])
+
+
+def _is_half(graph: Graph, output: str) -> bool:
+    return any(v.name == output and v.type.tensor_type.elem_type == 10 for v in graph.graph.output)
 
 
 def _reaches(graph: Graph, output: str, node: Any) -> bool:
