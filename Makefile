@@ -30,6 +30,7 @@ clean:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	touch $@
 
-.venv/tests: .venv/package requirements-dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[parquet]' --requirement requirements-dev.txt
+.venv/tests: .venv/package requirements-dev.txt constraints-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints-dev.txt \
+		--editable '.[all]' --requirement requirements-dev.txt
 	touch $@

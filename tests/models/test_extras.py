@@ -16,7 +16,7 @@ from infimum.models.sklearn_model import cut_sklearn
         ("onnx", cut_onnx, "m.onnx", "onnx"),
         ("onnxruntime", cut_onnx, "m.onnx", "onnx"),
         ("keras", cut_keras, "m.keras", "keras"),
-        ("skops.io", cut_sklearn, "m.skops", "skops"),
+        ("skops.io", cut_sklearn, "m.skops", "sklearn-files"),
     ],
 )
 def test_the_command_is_in_the_message(module, cut, name, extra, tmp_path, monkeypatch):

@@ -45,7 +45,7 @@ def _skops(path: Path, trust: bool) -> Any:
         import skops.io
         from skops.io.exceptions import UnsupportedTypeException, UntrustedTypesFoundException
     except ModuleNotFoundError as error:
-        raise MissingExtraError("reading skops files", "skops") from error
+        raise MissingExtraError("reading skops files", "sklearn-files") from error
     try:
         with zipfile.ZipFile(path) as archive:
             if "schema.json" not in archive.namelist():
