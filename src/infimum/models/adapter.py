@@ -6,7 +6,7 @@ once for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ class Cut:
 
     `forward` runs one batch. `head` is None where no prediction layer is known, and `why_no_head` then says
     why. `fixed_batch` is the only batch size the network takes, if there is one. `layer` names what was cut.
+    `tolerance` is for networks in half precision, which round more than NetworkAdapter.TOLERANCE.
     """
 
     forward: Forward
@@ -35,6 +36,29 @@ class Cut:
     layer: str = ""
     why_no_head: str = ""
     fixed_batch: int | None = None
+    tolerance: float = 0.0
+
+
+def count_rows(inputs: Any) -> int:
+    """Inputs in a batch: of an array its length, of several arrays (a tuple, or a mapping by name) the first's.
+
+    >>> count_rows({"ids": np.zeros((3, 8)), "mask": np.zeros((3, 8))})
+    3
+    """
+    if isinstance(inputs, Mapping):
+        return len(next(iter(inputs.values())))
+    if isinstance(inputs, tuple):
+        return len(inputs[0])
+    return len(inputs)
+
+
+def pad_batch(inputs: Any, more: int) -> Any:
+    """A batch with its last row repeated `more` times."""
+    if isinstance(inputs, Mapping):
+        return {key: pad_batch(value, more) for key, value in inputs.items()}
+    if isinstance(inputs, tuple):
+        return tuple(pad_batch(value, more) for value in inputs)
+    return np.concatenate([inputs, np.repeat(inputs[-1:], more, axis=0)])
 
 
 class NetworkAdapter:
@@ -56,12 +80,11 @@ class NetworkAdapter:
 
     def batch(self, inputs: Any, first_row: int = 0) -> tuple[Array, Array | None]:
         """Logits (n, K) and features (n, d) or None of one batch, checked; rows are numbered from `first_row`."""
-        size, fixed = len(inputs), self.cut.fixed_batch
+        size, fixed = count_rows(inputs), self.cut.fixed_batch
         if fixed is None or size == fixed:
             logits, features = self.cut.forward(inputs)
         elif size < fixed:
-            padded = np.concatenate([inputs, np.repeat(inputs[-1:], fixed - size, axis=0)])
-            logits, features = self.cut.forward(padded)
+            logits, features = self.cut.forward(pad_batch(inputs, fixed - size))
             logits, features = logits[:size], None if features is None else features[:size]
         else:
             raise InputError(f"the network takes batches of {fixed} inputs only; pass batch_size={fixed}")
@@ -95,7 +118,7 @@ class NetworkAdapter:
             return
         difference = np.abs(self.head.logits(features) - logits)
         size = max(1.0, float(np.abs(logits).max()))
-        if float(difference.max()) > self.TOLERANCE * size:
+        if float(difference.max()) > max(self.TOLERANCE, self.cut.tolerance) * size:
             raise InputError(
                 f"the cut is wrong: head(features) differs from the network's logits by up to "
                 f"{difference.max():.3g} (they are up to {size:.3g}), so {self.cut.layer or 'the layer'} is not "
