@@ -375,6 +375,10 @@ def test_program_that_calls_more_than_tensor_operations_is_refused(tmp_path, mon
     with pytest.raises(InputError, match="could run code with your rights; not read"):
         cut_torch_file(path, example=IMAGES)
     assert not (tmp_path / "ran").exists()
+    if change is size_as_code:
+        with pytest.raises(InputError, match="damaged"), pytest.warns(UserWarning, match="runs that code"):
+            cut_torch_file(path, example=IMAGES, trust=True)
+        assert (tmp_path / "ran").exists()  # what was refused was real
 
 
 def test_program_with_pickles_inside_is_refused(tmp_path):
@@ -469,3 +473,26 @@ def test_corrupted_bytes_and_foreign_files(tmp_path):
             cut_torch_file(tmp_path / name, example=IMAGES)
     with pytest.raises(InputError, match="weights are missing"):
         cut_torch_file(factory=Network, example=IMAGES)
+
+
+@pytest.mark.parametrize("form", ["script", "program", "pt", "safetensors"])
+def test_damaged_bytes_are_answered_never_crash(tmp_path, form):
+    path, factory = tmp_path / "net", Network if form in ("pt", "safetensors") else None
+    if form == "script":
+        save_script(network(), path)
+    elif form == "program":
+        save_program(network(), path)
+    elif form == "pt":
+        torch.save(network().state_dict(), path)
+    else:
+        save_file(network().state_dict(), path)
+    whole, rng, refused = path.read_bytes(), np.random.default_rng(0), 0
+    for _ in range(12):
+        damaged = np.frombuffer(whole, np.uint8).copy()
+        damaged[rng.integers(0, len(damaged), 20)] = rng.integers(0, 256, 20)
+        path.write_bytes(damaged.tobytes())
+        try:
+            cut_torch_file(path, factory, example=IMAGES)
+        except InputError:
+            refused += 1
+    assert refused > 3

@@ -7,6 +7,7 @@ with the reader that PyTorch itself uses, since two readers may see different th
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import re
@@ -64,40 +65,50 @@ def check_script(path: Path) -> None:
     """Refuse a TorchScript file whose code reads or writes files."""
     reader, names = _records(path)
     for name in names:
-        if name.startswith("code/") and name.endswith(".py") and SCRIPT_CALLS.search(reader.get_record(name)):
-            raise InputError(
-                f"{path}: {name} reads or writes files; not run. If you trust its author, pass trust=True"
-            )
+        if name.startswith("code/") and name.endswith(".py"):
+            with _answering(path):
+                code = reader.get_record(name)
+            if SCRIPT_CALLS.search(code):
+                raise InputError(
+                    f"{path}: {name} reads or writes files; not run. If you trust its author, pass trust=True (--trust)"
+                )
 
 
 def check_program(path: Path) -> None:
     """Refuse an exported program that could run anything but tensor operations when it is read or run."""
     reader, names = _records(path)
-    try:
-        for reason in _dangers(reader, names):
-            raise InputError(
-                f"{path}: {reason}, so reading it could run code with your rights; not read. If you trust its author, "
-                "pass trust=True (--trust)"
-            )
-    except (ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path} is damaged: {error}") from error
+    with _answering(path):
+        reason = next(_dangers(reader, names), None)
+    if reason is not None:
+        raise InputError(
+            f"{path}: {reason}, so reading it could run code with your rights; not read. If you trust its author, "
+            "pass trust=True (--trust)"
+        )
 
 
 def _records(path: Path) -> tuple[Any, list[str]]:
     """PyTorch's reader of a zip, and the names in it."""
     torch = tr.import_torch()
     read_bytes(path, 1)
-    try:
+    with _answering(path):
         with zipfile.ZipFile(path) as archive:
-            check_fits(sum(info.file_size for info in archive.infolist()), path)
-            # An old program's names have no folder. torch.export.load falls back to these, unpickling them.
-            if any(name.startswith("serialized_") for name in archive.namelist()):
-                raise InputError(f"{path} was written by an old torch.export (before 2.8); export it again")
-        reader = torch._C.PyTorchFileReader(str(path))
-        return reader, reader.get_all_records()
-    except (RuntimeError, zipfile.BadZipFile, OSError, NotImplementedError) as error:
+            size, roots = sum(info.file_size for info in archive.infolist()), archive.namelist()
+        # An old program's names have no folder. torch.export.load falls back to these, unpickling them.
+        old = any(name.startswith("serialized_") for name in roots)
+        reader = None if old else torch._C.PyTorchFileReader(str(path))
+        names = [] if reader is None else reader.get_all_records()
+    check_fits(size, path)
+    if old:
+        raise InputError(f"{path} was written by an old torch.export (before 2.8); export it again")
+    return reader, names
+
+
+@contextlib.contextmanager
+def _answering(path: Path) -> Iterator[None]:
+    """What readers raise on damaged bytes, as an InputError."""
+    try:
+        yield
+    except Exception as error:  # zip, JSON, text and PyTorch's own errors, of many kinds
         raise InputError(f"{path} is damaged, cut short or no PyTorch file ({_first_line(error)})") from error
 
 

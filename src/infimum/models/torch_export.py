@@ -1,8 +1,9 @@
-"""A program of torch.export: its FX graph is run node by node, and what goes through linear layers is kept."""
+"""A program of torch.export: what goes into linear layers and comes out is made an output of its FX graph."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from infimum.errors import InputError
@@ -58,28 +59,18 @@ class ProgramNetwork:
         self.fixed_batch = sizes[0] if sizes and all(type(size) is int for size in sizes) else None
         self.found = {layer.name: (layer, x, out) for layer, x, out in _linear_layers(self.module)}
         self.layers = [layer for layer, _, _ in self.found.values()]
+        self._compiled = cache(self._compile)
         self.limits = {str(symbol): limit for symbol, limit in program.range_constraints.items()}
 
     def run(self, inputs: Any, names: Sequence[str]) -> tuple[Any, Calls]:
         """What the program returns, and what went through the named layers."""
-        torch = tr.import_torch()
         tensors = self._tensors(inputs)
-        kept: dict[Node, Tensor] = {}
-        wanted = {node for name in names if name in self.found for node in self.found[name][1:]}
-
-        class Keeping(torch.fx.Interpreter):  # type: ignore[misc, name-defined]
-            def run_node(self, n: Node) -> Any:
-                value = super().run_node(n)
-                if n in wanted:
-                    kept[n] = value
-                return value
-
-        output = tr.run_network(lambda: Keeping(self.module).run(*tensors), tensors, len(tensors[0]), "")
-        return output, {
-            name: (kept[self.found[name][1]], kept[self.found[name][2]])
-            for name in names
-            if name in self.found
-        }
+        names = [name for name in names if name in self.found]
+        function = self._compiled(tuple(names))
+        output, *kept = tr.run_network(lambda: function(*tensors), tensors, len(tensors[0]), "")
+        # The graph's own output is flat; this makes the dict or tuple of it that the network returned.
+        output = self.module.graph.process_outputs(output)
+        return output, dict(zip(names, zip(kept[::2], kept[1::2], strict=True), strict=True))
 
     def parts(self, name: str, end: str | None) -> Iterator[Callable[[Tensor], Tensor]]:
         """The graph from what goes into layer `name` to what comes out of layer `end`, or to its output."""
@@ -112,6 +103,15 @@ class ProgramNetwork:
                 return module(x)
 
         return iter((part,))
+
+    def _compile(self, names: tuple[str, ...]) -> Callable[..., Any]:
+        """The graph as a function that returns its output and, of each named layer, what went in and came out."""
+        torch = tr.import_torch()
+        graph, copies = torch.fx.Graph(), dict[Node, Node]()
+        output = graph.graph_copy(self.module.graph, copies)
+        graph.output((output, *(copies[node] for name in names for node in self.found[name][1:])))
+        function: Callable[..., Any] = torch.fx.GraphModule(self.module, graph)
+        return function
 
     def _tensors(self, inputs: Any) -> list[Tensor]:
         """The batch as the program's inputs in order, each checked against the shape and type it was exported with."""
