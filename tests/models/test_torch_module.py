@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,138 +10,23 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is an optional extra")
 
 from torch import nn  # noqa: E402
-from torch.nn import functional as F  # noqa: E402, N812
+from torch_networks import (  # noqa: E402
+    IMAGES,
+    AllConvolutional,
+    LastToken,
+    MlpHead,
+    ResNetLike,
+    Returning,
+    VGGLike,
+    ViTLike,
+    plain,
+    seeded,
+)
 
 from infimum import Head, InputError  # noqa: E402
 from infimum.head import HeadFunction  # noqa: E402
 from infimum.models import NetworkAdapter  # noqa: E402
 from infimum.models.torch_module import cut_module  # noqa: E402
-
-torch.set_num_threads(1)
-
-
-class ResNetLike(nn.Module):
-    """Batch norm, global pooling, `fc`; `after` is what is done to the logits."""
-
-    def __init__(self, after=lambda z: z, classes=3):
-        super().__init__()
-        self.conv1 = nn.Conv2d(1, 8, 3, padding=1)
-        self.bn1 = nn.BatchNorm2d(8)
-        self.conv2 = nn.Conv2d(8, 8, 3, padding=1)
-        self.fc = nn.Linear(8, classes)
-        self.after = after
-
-    def forward(self, x):
-        x = F.relu(self.bn1(self.conv1(x)))
-        x = F.relu(self.conv2(x) + x).mean((2, 3))
-        return self.after(self.fc(x))
-
-
-class VGGLike(nn.Module):
-    """`classifier` is a Sequential of three layers with dropout, the last one linear."""
-
-    def __init__(self, *last):
-        super().__init__()
-        self.features = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(inplace=True), nn.MaxPool2d(2))
-        self.classifier = nn.Sequential(
-            nn.Linear(36, 16), nn.ReLU(inplace=True), nn.Dropout(), nn.Linear(16, 3), *last
-        )
-
-    def forward(self, x):
-        return self.classifier(self.features(x).flatten(1))
-
-
-class ViTLike(nn.Module):
-    """Attention over patches, a class token, `heads.head`."""
-
-    def __init__(self):
-        super().__init__()
-        self.patch = nn.Conv2d(1, 8, 4, 4)
-        self.token = nn.Parameter(torch.randn(1, 1, 8))
-        self.encoder = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
-        self.heads = nn.Sequential(OrderedDict(head=nn.Linear(8, 3)))
-
-    def forward(self, x):
-        x = self.patch(x).flatten(2).transpose(1, 2)
-        x = self.encoder(torch.cat([self.token.expand(len(x), -1, -1), x], 1))
-        return self.heads(x[:, 0])
-
-
-class AllConvolutional(nn.Module):
-    """A 1x1 convolution as the last layer, pooled before or after it."""
-
-    def __init__(self, pool_first, relu=False):
-        super().__init__()
-        self.body = nn.Sequential(nn.Conv2d(1, 6, 3), nn.ReLU())
-        self.last = nn.Sequential(
-            *([nn.AdaptiveAvgPool2d(1)] if pool_first else []),
-            nn.Conv2d(6, 3, 1),
-            *([nn.ReLU(inplace=True)] if relu else []),
-            *([] if pool_first else [nn.AdaptiveAvgPool2d(1)]),
-        )
-
-    def forward(self, x):
-        return self.last(self.body(x)).flatten(1)
-
-
-class LastToken(nn.Module):
-    """Scores every position, answers with that of the last token, as causal language models do."""
-
-    def __init__(self):
-        super().__init__()
-        self.embed = nn.Embedding(11, 8, padding_idx=0)
-        self.rnn = nn.GRU(8, 8, batch_first=True)
-        self.score = nn.Linear(8, 3, bias=False)
-
-    def forward(self, ids):
-        scores = self.score(self.rnn(self.embed(ids))[0])
-        return scores[torch.arange(len(ids)), (ids != 0).sum(1) - 1]
-
-
-class Returning(nn.Module):
-    """A body and an `fc`, returned in a container made by `wrap(logits, features)`."""
-
-    def __init__(self, wrap):
-        super().__init__()
-        self.body = nn.Sequential(nn.Flatten(), nn.Linear(64, 3), nn.Tanh())
-        self.fc = nn.Linear(3, 3)  # as many features as classes, so that widths do not tell them apart
-        self.wrap = wrap
-
-    def forward(self, x):
-        features = self.body(x)
-        return self.wrap(self.fc(features), features)
-
-
-class MlpHead(nn.Module):
-    """A head of two layers; `last` follows it."""
-
-    def __init__(self, *last):
-        super().__init__()
-        self.body = nn.Sequential(nn.Flatten(), nn.Linear(64, 6), nn.ReLU())
-        self.head = nn.Sequential(nn.Linear(6, 5), nn.GELU(), nn.Dropout(), nn.Linear(5, 3))
-        self.last = nn.Sequential(*last)
-
-    def forward(self, x):
-        return self.last(self.head(self.body(x)))
-
-
-IMAGES = np.random.default_rng(0).normal(size=(9, 1, 8, 8)).astype(np.float32)
-
-
-def seeded(make):
-    torch.manual_seed(0)
-    return make()
-
-
-def plain(module, inputs=IMAGES):
-    """What the module itself says, in eval mode."""
-    training = [part for part in module.modules() if part.training]
-    module.eval()
-    with torch.no_grad():
-        output = module(torch.as_tensor(inputs))
-    for part in training:
-        part.training = True
-    return output
 
 
 def check_cut(module, expected, inputs=IMAGES, layer=None, **options):
