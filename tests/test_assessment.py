@@ -131,6 +131,10 @@ def test_warnings(toy: Toy, data: dict[str, Outputs]) -> None:
     hard = np.eye(4)[ops.predicted]
     assert warned(assess(cal, Outputs.from_probabilities(hard)), "900 of the 900 operation rows hold")
     assert warned(assess(cal, Outputs(ops.logits[:3])), "only 3 operation inputs")
+    few = assess(cal, ops, head=toy.head, manifold_data=ops.features[:9], stopping=STOP)
+    assert warned(few, "fitted to 9 features only")
+    one = Outputs(ops.logits, weights=np.eye(900)[3])
+    assert warned(assess(cal, one), "effective number of 1.0 operation inputs")
     other = Head(toy.head.weight[::-1], toy.head.bias)
     assert warned(assess(cal, ops, head=other, stopping=STOP), "different networks")
     assert not warned(assess(cal, ops, head=toy.head, stopping=STOP), "different networks")
