@@ -174,7 +174,8 @@ def _no_gradients() -> AbstractContextManager[Any]:
         return nullcontext()
     import torch
 
-    return torch.no_grad()
+    without: AbstractContextManager[Any] = torch.no_grad()
+    return without
 
 
 def _head_function(tail: Tail, start: Any) -> HeadFunction:
