@@ -39,7 +39,8 @@ def warnings_about(
         _wrong_head(operation, head),
         *_calibration(calibration, conformal, estimate, target),
         *_saturated(calibration, operation, tuning),
-        f"only {len(operation)} operation inputs" if len(operation) < FEW else None,
+        _few_inputs(operation, on_operation),
+        f"the manifold was fitted to {fit.n} features only" if fit is not None and fit.n < FEW else None,
         *_mixture(fit),
         *_samples(estimate, on_operation, manifold_lambda, interrupted),
         _above_accuracy(operation, on_operation),
@@ -60,6 +61,14 @@ def _same_rows(calibration: Outputs, operation: Outputs, tuning: Outputs | None)
             "exactly; they count once in the certified bound"
         )
     return found
+
+
+def _few_inputs(operation: Outputs, on_operation: LambdaEstimate) -> str | None:
+    if len(operation) < FEW:
+        return f"only {len(operation)} operation inputs"
+    if on_operation.effective_n < FEW:
+        return f"the weights leave an effective number of {on_operation.effective_n:.1f} operation inputs"
+    return None
 
 
 def _wrong_head(operation: Outputs, head: AnyHead | None) -> str | None:
@@ -95,7 +104,7 @@ def _calibration(
     missing = np.setdiff1d(np.arange(calibration.n_classes), calibration.known_labels)
     if len(missing):
         names = calibration.class_names
-        some = ", ".join(names[k] if names else str(k) for k in missing[:5].tolist())
+        some = ", ".join(str(names[k]) if names is not None else str(k) for k in missing[:5].tolist())
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         found.append(f"no calibration row has the label {some}{more}")
     return found

@@ -159,7 +159,9 @@ def write_safetensors(path: str | Path, arrays: Mapping[str, Array], metadata: M
     """Write arrays to a safetensors file, replaced in one move."""
     from safetensors.numpy import save_file
 
-    replace_file(Path(path), lambda temporary: save_file(dict(arrays), temporary, dict(metadata)))
+    # safetensors writes memory as it lies: an array in Fortran order would come back with its numbers mixed up.
+    ordered = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    replace_file(Path(path), lambda temporary: save_file(ordered, temporary, dict(metadata)))
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
@@ -199,13 +201,16 @@ def make_directory(directory: Path) -> None:
         raise InputError(f"{directory} cannot be made: {error.strerror or error}") from error
 
 
-def check_can_make(path: Path) -> None:
-    """See, before work is spent, that a file or directory can be made at `path`; nothing is left behind."""
-    place = path.absolute()
-    if place.exists() and not place.is_dir() and path.suffix == "":
-        raise InputError(f"{path} is a file; a directory was expected")
+def check_can_make(path: Path, *, directory: bool = False) -> None:
+    """See, before work is spent, that a file (or directory) can be made at `path`; nothing is left behind."""
+    if path.exists() and path.is_dir() != directory:
+        wanted, there = ("directory", "file") if directory else ("file", "directory")
+        raise InputError(f"{path} is a {there}; a {wanted} is to be written there")
+    place = path.absolute() if directory else path.absolute().parent
+    if not directory and not place.is_dir():
+        raise InputError(f"{path} cannot be written: there is no directory {place}")
     while not place.is_dir():
-        if place.exists() and place != path.absolute():
+        if place.exists():
             raise InputError(f"{path} cannot be made: {place} is a file")
         place = place.parent
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ class Outputs:
     labels: Array | None = None
     features: Array | None = None
     ids: Array | None = None
-    class_names: tuple[str, ...] | None = None
+    class_names: Sequence[str] | Array | None = None
     weights: Array | None = None
     saturated: int = 0
     saturated_rows: Array | None = None

@@ -1,12 +1,13 @@
 """`infimum extract` and `infimum assess --model`: files in, files out, exit codes, one-line errors.
 
-The network is made by hand in place of the one a framework's file would give; each framework's own tests cover its
-files.
+Most networks here are made by hand in place of the one a framework's file would give; each framework's own tests
+cover its files.
 """
 
 from __future__ import annotations
 
 import json
+import pickle
 import sys
 
 import numpy as np
@@ -232,10 +233,56 @@ def test_a_head_that_cannot_be_written(network, tmp_path):
         call("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz", "--head-out", "h.npz")
 
 
-def test_trust_says_what_it_means(network, tmp_path):
-    data(tmp_path / "x.npz")
-    assert (
-        "can run any code"
-        in call("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz", "--trust").output
+@pytest.fixture
+def estimator(tmp_path, monkeypatch):
+    """A real network of the one framework that is always there, in a pickle."""
+    from sklearn.linear_model import LogisticRegression
+
+    monkeypatch.chdir(tmp_path)
+    for name, seed in (("train", 0), ("cal", 1), ("ops", 2)):
+        data(tmp_path / f"{name}.npz", 300, seed)
+    train = np.load(tmp_path / "train.npz")
+    model = LogisticRegression().fit(train["x"], train["labels"])
+    (tmp_path / "model.pkl").write_bytes(pickle.dumps(model))
+    return model
+
+
+def test_a_real_estimator_from_file_to_report(estimator, tmp_path):
+    command = (
+        "extract",
+        "--model",
+        "model.pkl",
+        "--data",
+        "cal.npz",
+        "--out",
+        "o.npz",
+        "--head-out",
+        "h.safetensors",
     )
-    assert network["trust"] is True
+    with pytest.raises(InputError, match="--trust"):
+        call(*command)
+    result = call(*command, "--trust")
+    assert "warning: model.pkl is a pickle: reading it runs the code in it" in result.output
+    x = np.load(tmp_path / "cal.npz")["x"]
+    np.testing.assert_allclose(
+        Outputs.load(tmp_path / "o.npz").logits, estimator.decision_function(x), atol=1e-6
+    )
+    np.testing.assert_allclose(
+        Head.load(tmp_path / "h.safetensors").logits(x), estimator.decision_function(x)
+    )
+    result = call(
+        *(
+            "assess",
+            "--model",
+            "model.pkl",
+            "--trust",
+            "--calibration-data",
+            "cal.npz",
+            "--operation-data",
+            "ops.npz",
+        ),
+        *("--json", "a.json", "--max-samples", 40_000),
+    )
+    found = json.loads((tmp_path / "a.json").read_text())
+    assert found["lambda"]["source"] == "manifold"
+    assert found["success"]["n"] == 300

@@ -39,7 +39,7 @@ class Estimate:
         return asdict(self)
 
 
-def check_confidence(confidence: float) -> float:
+def check_confidence(confidence: Any) -> float:
     """A confidence strictly between 0 and 1.
 
     >>> check_confidence(0.95)

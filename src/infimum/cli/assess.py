@@ -181,7 +181,9 @@ def assess(
     from infimum.files import check_can_make, read_arrays, write_bytes
 
     if out is not None:
-        check_can_make(out)
+        check_can_make(out, directory=True)
+    if json is not None and json != "-":
+        check_can_make(Path(json))
     features = None
     if manifold_data is not None:
         arrays = read_arrays(manifold_data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -67,24 +68,20 @@ class NetworkOptions:
         # Functions lie beside the user's work; appended, so that no file there hides an installed module.
         if "" not in sys.path and str(Path.cwd()) not in sys.path:
             sys.path.append(str(Path.cwd()))
-        if self.trust:
-            typer.echo(
-                "warning: --trust: a pickle can run any code when it is read; go on only if you know who made it",
-                err=True,
-            )
         preprocess = None if self.preprocess is None else find_function(self.preprocess, "--preprocess")
         opened = open_data(data, labels, images=self.images, skip_bad=self.skip_bad)
         batches = prepared(opened, self.batch_size or BATCH_SIZE, preprocess)
         example = next((batch.inputs for batch in batches if len(batch)), None)
-        adapter = load(
-            self.model,
-            factory=self.factory,
-            weights=self.weights,
-            head_layer=self.head_layer,
-            device=self.device,
-            trust=self.trust,
-            example=example,
-        )
+        with _warnings_on_one_line():
+            adapter = load(
+                self.model,
+                factory=self.factory,
+                weights=self.weights,
+                head_layer=self.head_layer,
+                device=self.device,
+                trust=self.trust,
+                example=example,
+            )
         return adapter, preprocess
 
     def settings(self) -> dict[str, str]:
@@ -132,6 +129,15 @@ class NetworkOptions:
                 f"skipped: {made.skipped} bad inputs of {made.rows + made.skipped} in {data}", err=True
             )
         return made
+
+
+@contextmanager
+def _warnings_on_one_line() -> Iterator[None]:
+    """Show warnings at once (what --trust means, before the file is read), without the line of code they came from."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = lambda message, *_, **__: typer.echo(f"warning: {message}", err=True)
+        yield
 
 
 def image_options(

@@ -169,22 +169,22 @@ def fit_temperature(logits: Array, labels: Array) -> tuple[float, list[str]]:
     from scipy.optimize import minimize_scalar
 
     z = logits.astype(np.float64)
-    own = np.take_along_axis(z, labels[:, None], axis=1)
-    z -= own  # −log p_y = log Σ_j exp((z_j − z_y)/T)
+    z -= np.take_along_axis(z, labels[:, None], axis=1)  # −log p_y = log Σ_j exp((z_j − z_y)/T)
     top: Float[np.ndarray, "n 1"] = z.max(axis=1, keepdims=True)
+    # The loss is convex in 1/T: it has a minimum unless it falls for ever towards one of the ends.
+    for limit, endless in ((TEMPERATURES[0], not top.any()), (TEMPERATURES[1], z.mean() >= 0)):
+        if endless:
+            return limit, [
+                f"the fitted temperature is its limit {limit}: the tuning rows do not determine it"
+            ]
 
     def loss(log_temperature: float) -> float:
         scale = math.exp(-log_temperature)
         return float((np.log(np.exp((z - top) * scale).sum(axis=1)) + top[:, 0] * scale).mean())
 
     low, high = np.log(TEMPERATURES)
-    found = float(minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-8}).x)
-    if found - low < 1e-3 or high - found < 1e-3:
-        limit = TEMPERATURES[0] if found - low < 1e-3 else TEMPERATURES[1]
-        return limit, [
-            f"the fitted temperature stands at its limit {limit}: the tuning rows do not determine it"
-        ]
-    return math.exp(found), []
+    found = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-8})
+    return math.exp(float(found.x)), []
 
 
 def _set_aside(n: int, seed: int) -> tuple[Array, Array]:

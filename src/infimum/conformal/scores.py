@@ -206,7 +206,7 @@ class Margin:
         return np.tanh(key / 2)
 
 
-def _nonnegative(what: str, value: float) -> None:
+def _nonnegative(what: str, value: Any) -> None:
     if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
         raise InputError(f"{what} must be a finite number, 0 or more, not {value!r}")
 

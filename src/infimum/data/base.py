@@ -86,20 +86,19 @@ class BadInputs:
 
 
 def count_rows(inputs: Any) -> int:
-    """Rows of a batch: its length, or that of the arrays in a dict, which must agree.
+    """Inputs in a batch: an array's length, or that of several arrays (a tuple, or a mapping by name).
 
-    >>> count_rows({"a": [1, 2], "b": [3, 4]})
-    2
+    Raises InputError if several arrays differ in length, or there are none.
+
+    >>> count_rows({"ids": np.zeros((3, 8)), "mask": np.zeros((3, 8))})
+    3
     """
-    if not isinstance(inputs, Mapping):
+    if not isinstance(inputs, Mapping | tuple):
         return len(inputs)
-    if not inputs:
-        raise InputError(
-            "the batch holds no input: an array by the name of each of the network's inputs is needed"
-        )
-    lengths = {name: len(array) for name, array in inputs.items()}
-    if len(set(lengths.values())) > 1:
-        raise InputError(f"the batch's inputs have different numbers of rows: {lengths}")
+    arrays = dict(inputs) if isinstance(inputs, Mapping) else dict(enumerate(inputs))
+    lengths = {name: len(array) for name, array in arrays.items()}
+    if len(set(lengths.values())) != 1:
+        raise InputError(f"the inputs of a batch must have one number of rows, not {lengths}")
     return next(iter(lengths.values()))
 
 

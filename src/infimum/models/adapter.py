@@ -17,10 +17,14 @@ from infimum.data.base import Batch, count_rows
 from infimum.data.images import ImageOptions
 from infimum.errors import InputError
 from infimum.head import AnyHead
+from infimum.models.endings import look_like_probabilities
 from infimum.outputs import Outputs
 
 Forward = Callable[[Any], tuple[Array, Array | None]]
-"""A batch of inputs -> logits (n, K) and, where the network could be cut, features (n, d); numpy arrays."""
+"""A batch of inputs -> logits (n, K) and, where the network could be cut, features (n, d); numpy arrays.
+
+A batch is an array, or a mapping of arrays for a network with several inputs.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +33,9 @@ class Cut:
 
     `forward` runs one batch. `head` is None where no prediction layer is known, and `why_no_head` then says
     why. `fixed_batch` is the only batch size the network takes, if there is one. `layer` names what was cut.
+    `probabilities` says that `forward` gives probabilities, not logits; None: not known, the first batch tells.
+    `tolerance` is for networks in half precision, which round more than NetworkAdapter.TOLERANCE.
+    `classes` are the labels that the network was trained with, in the order of its outputs, where it knows them.
     """
 
     forward: Forward
@@ -37,13 +44,25 @@ class Cut:
     layer: str = ""
     why_no_head: str = ""
     fixed_batch: int | None = None
+    probabilities: bool | None = False
+    tolerance: float = 0.0
+    classes: tuple[Any, ...] = ()
+
+
+def pad_batch(inputs: Any, more: int) -> Any:
+    """A batch with its last row repeated `more` times."""
+    if isinstance(inputs, Mapping):
+        return {key: pad_batch(value, more) for key, value in inputs.items()}
+    if isinstance(inputs, tuple):
+        return tuple(pad_batch(value, more) for value in inputs)
+    return np.concatenate([inputs, np.repeat(inputs[-1:], more, axis=0)])
 
 
 class NetworkAdapter:
     """A cut network: `.outputs(data)`, `.stream(batches)`, `.head`.
 
     The first batch proves the cut: head(features) must equal the network's logits, within `TOLERANCE` of their
-    size, or InputError says by how much they differ and what to pass.
+    size (or the cut's own, where that is larger), or InputError says by how much they differ and what to pass.
     """
 
     TOLERANCE = 1e-3
@@ -52,17 +71,21 @@ class NetworkAdapter:
         self.cut = cut
         self.head = cut.head
         self._proved = False
+        self._probabilities = cut.probabilities
 
     def __repr__(self) -> str:
         return f"NetworkAdapter({self.cut.framework}, cut before {self.cut.layer or 'nothing'})"
 
     def batch(self, inputs: Any, first_row: int = 0) -> tuple[Array, Array | None]:
-        """Logits (n, K) and features (n, d) or None of one batch, checked; rows are numbered from `first_row`."""
+        """What the network gives (n, K) and features (n, d) or None, checked; rows are numbered from `first_row`.
+
+        These are logits, or probabilities if the cut says so; `stream` reads both.
+        """
         size, fixed = count_rows(inputs), self.cut.fixed_batch
         if fixed is None or size == fixed:
             logits, features = self.cut.forward(inputs)
         elif size < fixed:
-            logits, features = self.cut.forward(_padded(inputs, fixed))
+            logits, features = self.cut.forward(pad_batch(inputs, fixed - size))
             logits, features = logits[:size], None if features is None else features[:size]
         else:
             raise InputError(f"the network takes batches of {fixed} inputs only; pass batch_size={fixed}")
@@ -90,6 +113,10 @@ class NetworkAdapter:
 
         `preprocess` turns a batch as read into the array the network takes. Where memory is short, `extract`
         writes to a file instead. Raises InputError for data that cannot be read or do not fit the network.
+
+        >>> adapter = NetworkAdapter(Cut(lambda x: (x, None), None, "identity"))
+        >>> adapter.outputs((np.eye(2), [0, 1])).accuracy
+        1.0
         """
         from infimum.data.opening import open_data
         from infimum.models.running import join, run
@@ -104,41 +131,66 @@ class NetworkAdapter:
         """
         row = first_row
         for batch in batches:
+            inputs, labels, ids = batch, None, None
             if isinstance(batch, Batch):
                 inputs, labels, ids = batch.inputs, batch.labels, batch.ids
-            else:
-                ids = None
-                inputs, labels = (
-                    batch if isinstance(batch, tuple | list) and len(batch) == 2 else (batch, None)
-                )
+            elif isinstance(batch, tuple | list) and len(batch) == 2:
+                inputs, labels = batch
             if count_rows(inputs) == 0:
                 continue
             logits, features = self.batch(inputs, row)
             if labels is not None:
-                labels = np.asarray(labels)
+                labels = class_indices(labels, self.cut.classes)
                 check_range(labels, logits.shape[1], row, ids)
             row += len(logits)
-            yield Outputs(
-                logits=logits,
-                labels=labels,
-                features=features,
-                ids=ids,
-                name=f"{self.cut.framework} network",
+            if self._probabilities is None:
+                self._probabilities = look_like_probabilities(logits)
+            make = Outputs.from_probabilities if self._probabilities else Outputs
+            yield make(
+                logits, labels=labels, features=features, ids=ids, name=f"{self.cut.framework} network"
             )
 
     def _prove(self, logits: Array, features: Array) -> None:
         """head(features) = logits, on the first batch."""
         if self._proved or self.head is None:
             return
-        difference = np.abs(self.head.logits(features) - logits)
+        expected = self.head.logits(features)
+        if expected.shape != logits.shape:
+            raise InputError(
+                f"the cut is wrong: {self.cut.layer or 'the layer'} gives {expected.shape[1]} classes, "
+                f"the network {logits.shape[1]}; name its prediction layer (head_layer, --head-layer)"
+            )
+        difference = np.abs(expected - logits)
         size = max(1.0, float(np.abs(logits).max()))
-        if float(difference.max()) > self.TOLERANCE * size:
+        if float(difference.max()) > max(self.TOLERANCE, self.cut.tolerance) * size:
             raise InputError(
                 f"the cut is wrong: head(features) differs from the network's logits by up to "
                 f"{difference.max():.3g} (they are up to {size:.3g}), so {self.cut.layer or 'the layer'} is not "
                 "its prediction layer; name the layer (head_layer, --head-layer)"
             )
         self._proved = True
+
+
+def class_indices(labels: Any, classes: tuple[Any, ...]) -> Array:
+    """Labels (n,) as positions among `classes`; as they came where no classes are known.
+
+    Raises InputError for a label that is not among them.
+
+    >>> class_indices(["cat", "dog", "cat"], ("cat", "dog")).tolist()
+    [0, 1, 0]
+    """
+    given: Array = np.asarray(labels)
+    if not classes or given.ndim != 1:
+        return given
+    place = {label: index for index, label in enumerate(classes)}
+    indices: Array = np.array([place.get(label, -1) for label in given.tolist()], dtype=np.int64)
+    if (indices < 0).any():
+        row = int(np.flatnonzero(indices < 0)[0])
+        known = ", ".join(repr(label) for label in classes[:10]) + (", ..." if len(classes) > 10 else "")
+        raise InputError(
+            f"labels: row {row} is {given.tolist()[row]!r}, but the model was trained with the classes {known}"
+        )
+    return indices
 
 
 def check_range(labels: Array, n_classes: int, first_row: int, ids: Array | None) -> None:
@@ -151,11 +203,3 @@ def check_range(labels: Array, n_classes: int, first_row: int, ids: Array | None
             raise InputError(
                 f"labels: {which} is {labels[at]}, outside 0..{n_classes - 1}: the network has {n_classes} classes"
             )
-
-
-def _padded(inputs: Any, size: int) -> Any:
-    """The batch filled up to `size` rows with its last one."""
-    if isinstance(inputs, Mapping):
-        return {name: _padded(values, size) for name, values in inputs.items()}
-    array = np.asarray(inputs)
-    return np.concatenate([array, np.repeat(array[-1:], size - len(array), axis=0)])

@@ -75,7 +75,7 @@ def extract(
         folder = PartFolder(out.with_name(out.name + ".parts"), "npz")
         if out.is_dir():
             raise InputError(f"{out} is a directory; a file was expected")
-    check_can_make(out)
+    check_can_make(out, directory=out.suffix == ".parquet")
     opened = open_data(data, labels, images=images, skip_bad=skip_bad)
     size = choose_batch_size(adapter, batch_size)
     folder.begin(

@@ -29,7 +29,7 @@ def load(
     factory: Any = None,
     weights: str | Path | None = None,
     head_layer: str | None = None,
-    device: str = "cpu",
+    device: str | None = None,
     trust: bool = False,
     example: Any = None,
     head: AnyHead | None = None,
@@ -38,7 +38,8 @@ def load(
 
     `model_or_path` is a model in memory, a function from inputs to logits or (features, logits), or a file or
     folder. `factory` and `weights` make a PyTorch module where the file holds only weights; `head_layer` names the
-    prediction layer where it is not found; `device` is cpu, cuda or mps; `trust` allows files that run code when
+    prediction layer where it is not found; `device` is cpu, cuda or mps (default: cpu, or where a model
+    in memory is); `trust` allows files that run code when
     read (pickles); `example` is a batch of inputs; `head` is the prediction layer of a function.
 
     Raises InputError for what is not a model, and for options that have no meaning for it.
@@ -66,36 +67,44 @@ def load(
     else:
         framework = framework_of_object(model_or_path)
     options = {"head_layer": head_layer, "factory": factory, "weights": weights, "head": head}
-    given = {key for key, value in options.items() if value is not None} | (
-        {"device"} if device != "cpu" else set()
-    )
+    given = {key for key, value in options.items() if value is not None}
+    if device not in (None, "cpu"):
+        given.add("device")
     without = sorted(given - _TAKES[framework])
     if without:
         raise InputError(f"{', '.join(without)} cannot be set for a {framework} model; leave it out")
     return NetworkAdapter(_cut(framework, path or model_or_path, options, device, trust, example))
 
 
-def _cut(framework: str, model: Any, options: dict[str, Any], device: str, trust: bool, example: Any) -> Cut:
+def _cut(
+    framework: str, model: Any, options: dict[str, Any], device: str | None, trust: bool, example: Any
+) -> Cut:
     def of(module: str, function: str) -> Any:
         return getattr(importlib.import_module(f"infimum.models.{module}"), function)
 
-    layer = options["head_layer"]
+    layer, place = options["head_layer"], device or "cpu"
     cut: Cut
     match framework:
         case "torch":
-            cut = of("torch_module", "cut_module")(model, example, layer, device)
+            cut = of("torch_module", "cut_module")(model, example=example, head_layer=layer, device=device)
         case "torch file":
             cut = of("torch_files", "cut_torch_file")(
-                model, options["factory"], options["weights"], layer, device, trust, example
+                model,
+                factory=options["factory"],
+                weights=options["weights"],
+                head_layer=layer,
+                device=place,
+                trust=trust,
+                example=example,
             )
         case "huggingface":
-            cut = of("huggingface", "cut_huggingface")(model, layer, device, example)
+            cut = of("huggingface", "cut_huggingface")(model, example=example, head_layer=layer, device=place)
         case "onnx":
-            cut = of("onnx_file", "cut_onnx")(model, layer, device)
+            cut = of("onnx_file", "cut_onnx")(model, head_layer=layer, device=place)
         case "keras":
-            cut = of("keras_model", "cut_keras")(model, layer)
+            cut = of("keras_model", "cut_keras")(model, head_layer=layer)
         case "sklearn":
-            cut = of("sklearn_model", "cut_sklearn")(model, trust)
+            cut = of("sklearn_model", "cut_sklearn")(model, trust=trust)
         case _:
-            cut = of("callable_model", "cut_callable")(model, options["head"], example)
+            cut = of("callable_model", "cut_callable")(model, head=options["head"], example=example)
     return cut

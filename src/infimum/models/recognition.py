@@ -31,13 +31,12 @@ def framework_of_object(model: Any) -> str:
     # On its torch backend a Keras model is a torch module too.
     if homes & {"keras", "tf_keras"}:
         return "keras"
-    if any(
-        (cls.__module__, cls.__name__) == ("torch.nn.modules.module", "Module") for cls in type(model).__mro__
-    ):
+    names = {f"{cls.__module__}.{cls.__name__}" for cls in type(model).__mro__}
+    if names & {"torch.nn.modules.module.Module", "torch.export.exported_program.ExportedProgram"}:
         return "torch"
     if "sklearn" in homes:
         return "sklearn"
-    if homes & {"onnx", "onnxruntime"} or ("torch" in homes and "ExportedProgram" in type(model).__name__):
+    if homes & {"onnx", "onnxruntime"}:
         raise InputError(f"a {type(model).__name__} in memory is not read; save it and pass the file")
     if callable(model):
         return "callable"

@@ -104,13 +104,15 @@ def facts(a: Assessment) -> list[str]:
     parts += f", manifold {error.manifold:.4f}" if a.lambda_.source == "manifold" else ""
     lines.append(f"Standard error of λ: {error.total:.4f} ({parts}).")
     if a.lambda_.stopping is not None:
-        ended = "its stopping rule held" if a.lambda_.converged else "before its stopping rule held"
-        lines.append(f"Sampling: rule {a.lambda_.stopping['rule']}, ended {ended}, {a.lambda_.n} samples.")
+        ended = "which held" if a.lambda_.converged else "which did not hold in the end"
+        lines.append(f"Sampling: rule {a.lambda_.stopping['rule']}, {ended}, {a.lambda_.n} samples.")
     if a.manifold is not None:
         m = a.manifold
-        lines.append(
-            f"Manifold: {m['name']}, {m['n']} features of {m['n_features']} dimensions, {m['components']} parts."
-        )
+        line = f"Manifold: {m['name']}, {m['n']} features of {m['n_features']} dimensions, {m['components']} parts"
+        if m["log_likelihood"] is not None:
+            ended = "converged" if m["converged"] else "not converged"
+            line += f", EM {ended} after {m['iterations']} steps, log-likelihood {m['log_likelihood']:.3f} per feature"
+        lines.append(line + ".")
     if a.lambda_operation.effective_n < a.lambda_operation.n * (1 - 1e-12):
         lines.append(f"Weights: effective number of operation inputs {a.lambda_operation.effective_n:.1f}.")
     return lines

@@ -1,0 +1,36 @@
+# The two commands of the README, and what .ci/run calls. Everything lives in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint benchmark clean
+
+demo: .venv/package
+	$(BIN)/python examples/digits.py demo
+
+test: .venv/tests
+	$(BIN)/python -m pytest
+
+lint: .venv/tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+benchmark: .venv/package
+	$(BIN)/python benchmarks/standard_error.py
+	$(BIN)/python benchmarks/success_levels.py
+
+clean:
+	rm -rf .venv demo
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "infimum needs Python 3.11 or newer: make PYTHON=python3.12 …")'
+	$(PYTHON) -m venv .venv
+
+.venv/package: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+.venv/tests: .venv/package requirements-dev.txt constraints-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints-dev.txt \
+		--editable '.[all]' --requirement requirements-dev.txt
+	touch $@

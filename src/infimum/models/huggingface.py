@@ -1,0 +1,114 @@
+"""A Hugging Face sequence or image classifier in a local folder. Nothing is downloaded, no code of the folder runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from infimum.errors import InputError, MissingExtraError
+from infimum.files import read_bytes
+from infimum.models import torch_run as tr
+from infimum.models.adapter import Cut
+from infimum.models.torch_cut import cut_network
+from infimum.models.torch_module import ModuleNetwork
+
+KINDS = {
+    "ForSequenceClassification": "AutoModelForSequenceClassification",
+    "ForImageClassification": "AutoModelForImageClassification",
+}
+
+
+def cut_huggingface(
+    folder: str | Path, example: Any = None, head_layer: str | None = None, device: str = "cpu"
+) -> Cut:
+    """A classifier in a local folder (config.json and safetensors) cut before its prediction layer.
+
+    A batch is pixel_values (n, channels, height, width), or token ids (n, length), whose attention mask is then
+    everything but the padding token, or a dict of the model's own arguments. The weights are read as float32. Raises
+    InputError for a folder that is incomplete, damaged, or needs code of its own.
+    """
+    torch = tr.import_torch()
+    try:
+        import transformers
+    except ImportError as error:
+        raise MissingExtraError("A Hugging Face model", "huggingface") from error
+    target = tr.check_device(device)
+    folder = Path(folder)
+    loader = _check_folder(folder)
+    try:
+        model, notes = getattr(transformers, loader).from_pretrained(
+            folder,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+            dtype=torch.float32,
+            output_loading_info=True,
+        )
+    except Exception as error:  # the library raises anything for a folder that is not in order
+        first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        raise InputError(f"{folder} cannot be read as a Hugging Face classifier: {first}") from error
+    missing = sorted(map(str, notes.get("missing_keys") or ()))
+    if missing:  # the library fills these with random numbers
+        raise InputError(
+            f"{folder} lacks weights of the classifier ({', '.join(missing[:4])}); save the fine-tuned model, not "
+            "the one that it was made from"
+        )
+    name = model.main_input_name
+    padding = getattr(model.config, "pad_token_id", None)
+
+    def prepare(inputs: Any) -> dict[str, Any]:
+        if isinstance(inputs, Mapping):
+            return {str(key): value for key, value in inputs.items() if key != "labels"}
+        if name != "input_ids":
+            return {name: inputs}
+        ids = tr.to_numpy(inputs) if isinstance(inputs, torch.Tensor) else np.asarray(inputs)
+        if ids.dtype.kind not in "iu" or ids.ndim != 2:
+            raise InputError(
+                f"the network reads token ids, whole numbers (n, length), got {tr.describe(ids)}; run its tokenizer "
+                "first"
+            )
+        mask = np.ones_like(ids) if padding is None else ids != padding
+        return {"input_ids": ids.astype(np.int64), "attention_mask": mask.astype(np.int64)}
+
+    model.to(target)
+    return cut_network(ModuleNetwork(model, framework="Hugging Face", prepare=prepare), example, head_layer)
+
+
+def _check_folder(folder: Path) -> str:
+    """The name of the transformers class that loads the folder; InputError if it is not a plain classifier."""
+    if not folder.is_dir():
+        raise InputError(
+            f"{folder} is not a folder; a local Hugging Face folder was expected (nothing is downloaded)"
+        )
+    config = _read_json(folder / "config.json")
+    weights = sorted(folder.glob("*.safetensors"))
+    if not weights:
+        raise InputError(f"{folder} has no .safetensors file; save with model.save_pretrained(folder)")
+    index = folder / "model.safetensors.index.json"
+    if index.exists():
+        files = _read_json(index).get("weight_map")
+        names = {path.name for path in weights}
+        foreign = [file for file in files.values() if file not in names] if isinstance(files, dict) else ["?"]
+        if foreign:
+            raise InputError(f"{index} names {foreign[0]!r}, which is not a .safetensors file of this folder")
+    if (folder / "adapter_config.json").exists():
+        raise InputError(f"{folder} holds an adapter; merge it into its model and save that")
+    architecture = str((config.get("architectures") or ["none"])[0])
+    for ending, loader in KINDS.items():
+        if architecture.endswith(ending):
+            return loader
+    raise InputError(f"{folder} holds a {architecture}; a model ending in {' or '.join(KINDS)} was expected")
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(read_bytes(path))
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON ({error})") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path} does not hold an object")
+    return content

@@ -1,0 +1,132 @@
+"""Running a part of an ONNX graph with onnxruntime: a batch in by name, type and shape, arrays out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from infimum.checks import Array
+from infimum.errors import InputError
+from infimum.models.onnx_graph import Graph
+
+LOGITS, FEATURES = "infimum_logits", "infimum_features"
+
+
+def session(
+    graph: Graph, given: list[str], logits: str, features: str | None, device: str, path: Path
+) -> Callable[[Any], list[Array]]:
+    """The part of the graph from the tensors `given` to logits and features, as a function of a batch."""
+    import onnx
+    import onnxruntime
+    from onnx import helper
+
+    wanted = {LOGITS: logits, **({} if features is None else {FEATURES: features})}
+    nodes, others = graph.between(given, list(wanted.values()))
+    missing = sorted(
+        others - set(graph.initializer) - {t.values.name for t in graph.graph.sparse_initializer}
+    )
+    if missing:
+        raise InputError(
+            f"{path}: what follows {given[0]!r} also reads {', '.join(missing)}, so the network cannot be cut there; "
+            "name a layer behind which everything passes (head_layer, --head-layer)"
+        )
+    values = {value.name: value for value in graph.graph.input}
+    part = helper.make_graph(
+        # Identity: ONNX does not let an input of the graph be an output too.
+        [*nodes, *(helper.make_node("Identity", [name], [new]) for new, name in wanted.items())],
+        "cut",
+        [values.get(name) or _tensor(graph, name) for name in given],
+        [onnx.ValueInfoProto(name=name) for name in wanted],
+        [tensor for name, tensor in graph.initializer.items() if name in others],
+        sparse_initializer=[t for t in graph.graph.sparse_initializer if t.values.name in others],
+    )
+    model = helper.make_model(
+        part, opset_imports=graph.model.opset_import, ir_version=max(4, graph.model.ir_version)
+    )
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3  # errors; they are raised as well
+    options.add_session_config_entry(
+        "session.model_external_initializers_file_folder_path", str(graph.folder)
+    )
+    # Quantised weights: compute in float32, as the graph says, not with inputs rounded to int8 as well.
+    options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
+    providers = _providers(device)
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=providers)
+    except Exception as error:  # onnxruntime's errors share no class
+        raise InputError(f"{path} cannot be run by onnxruntime: {error}") from error
+
+    def run(inputs: Any) -> list[Array]:
+        feed = _feed(inputs, session.get_inputs(), path)
+        try:
+            return [np.asarray(array) for array in session.run(list(wanted), feed)]
+        except Exception as error:
+            memory = "allocate" in str(error) or "out of memory" in str(error)
+            hint = "; take a smaller batch (batch_size, --batch-size)" if memory else ""
+            raise InputError(f"{path} failed on a batch{hint}: {error}") from error
+
+    return run
+
+
+def _tensor(graph: Graph, name: str) -> Any:
+    """The features as an input: they have the type of the weights that read them, and any shape."""
+    from onnx import helper
+
+    weight = next(graph.constant(node.input[1]) for node in graph.layers() if node.input[0] == name)
+    return helper.make_tensor_value_info(
+        name, helper.np_dtype_to_tensor_dtype(np.asarray(weight).dtype), None
+    )
+
+
+def _providers(device: str) -> list[str]:
+    import onnxruntime
+
+    kind = device.split(":")[0]
+    wanted = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}.get(kind)
+    if wanted is None:
+        raise InputError(f"device for ONNX must be cpu or cuda, not {device!r}")
+    if wanted not in onnxruntime.get_available_providers():
+        raise InputError(
+            f"device {device!r} is not available: this onnxruntime offers "
+            f"{', '.join(onnxruntime.get_available_providers())}; for CUDA, pip install onnxruntime-gpu"
+        )
+    return [wanted] if kind == "cpu" else [wanted, "CPUExecutionProvider"]
+
+
+def _feed(inputs: Any, expected: list[Any], path: Path) -> dict[str, Array]:
+    """The batch by input name, in the types that the network takes; shapes are checked."""
+    names = [value.name for value in expected]
+    if not isinstance(inputs, Mapping):
+        if len(names) != 1:
+            raise InputError(f"{path} has {len(names)} inputs; pass a mapping of arrays: {', '.join(names)}")
+        inputs = {names[0]: inputs}
+    if set(inputs) != set(names):
+        raise InputError(
+            f"{path} has the inputs {', '.join(names)}, but the batch has {', '.join(map(str, inputs))}"
+        )
+    return {value.name: _fitted(np.asarray(inputs[value.name]), value, path) for value in expected}
+
+
+def _fitted(array: Array, value: Any, path: Path) -> Array:
+    kinds = {"tensor(float)": "float32", "tensor(double)": "float64", "tensor(bool)": "bool"}
+    wanted = np.dtype(kinds.get(value.type, value.type.removeprefix("tensor(").removesuffix(")")))
+    shape = value.shape
+    fits = not shape or (
+        array.ndim == len(shape)
+        and all(not isinstance(e, int) or e == got for e, got in zip(shape, array.shape, strict=True))
+    )
+    what = f"{path}: input {value.name!r}"
+    if not fits:
+        sizes = ", ".join(str(e) if isinstance(e, int) else "any" for e in shape)
+        raise InputError(f"{what} must be of shape ({sizes}), not {array.shape}")
+    if array.dtype == wanted:
+        return array
+    if array.dtype.kind == wanted.kind == "f":
+        return array.astype(wanted)
+    if array.dtype.kind in "iu" and wanted.kind in "iu" and (array.astype(wanted) == array).all():
+        return array.astype(wanted)
+    hint = " (scale the inputs as for training)" if array.dtype.kind in "iu" and wanted.kind == "f" else ""
+    raise InputError(f"{what} must hold {wanted}, not {array.dtype}{hint}")

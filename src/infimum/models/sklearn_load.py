@@ -1,0 +1,68 @@
+"""Estimators from files: skops, whose types are checked first; pickle and joblib only when trusted."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from infimum.errors import InputError, MissingExtraError
+from infimum.files import check_fits, read_bytes
+
+
+def load_estimator(path: Path, trust: bool = False) -> Any:
+    """The estimator in a skops, joblib or pickle file, told apart by content.
+
+    Raises InputError for a missing or damaged file, for types in a skops file that skops does not know, and for
+    any pickle, unless `trust`; MissingExtraError without skops.
+    """
+    if path.is_dir():
+        raise InputError(f"{path} is a directory; a skops, joblib or pickle file was expected")
+    if read_bytes(path, 4) == b"PK\x03\x04":
+        return _skops(path, trust)
+    if not trust:
+        raise InputError(
+            f"{path} is no skops file; a pickle or joblib file runs code of whoever made it when it is read, so it "
+            "is refused. If you trust it, pass trust=True (--trust); better, save with skops.io.dump"
+        )
+    import joblib
+
+    warnings.warn(
+        f"{path} is a pickle: reading it runs the code in it, because trust was given", stacklevel=2
+    )
+    try:
+        return joblib.load(path)
+    except (pickle.UnpicklingError, EOFError, ValueError, KeyError, IndexError, OSError) as error:
+        raise InputError(f"{path} is not a joblib or pickle file, or is damaged ({error})") from error
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"{path} needs code that is not installed here: {error}") from error
+
+
+def _skops(path: Path, trust: bool) -> Any:
+    try:
+        import skops.io
+        from skops.io.exceptions import UnsupportedTypeException, UntrustedTypesFoundException
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("reading skops files", "sklearn-files") from error
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if "schema.json" not in archive.namelist():
+                raise InputError(f"{path} is a zip file, but no skops file: it has no schema.json")
+            check_fits(sum(info.file_size for info in archive.infolist()), path)
+        untrusted = skops.io.get_untrusted_types(file=path)
+        if untrusted and not trust:
+            raise InputError(
+                f"{path} holds types that skops does not know to be safe: {', '.join(untrusted)}. If you trust the "
+                "file, pass trust=True (--trust): it may then run their code"
+            )
+        return skops.io.load(path, trusted=untrusted)
+    except InputError:
+        raise
+    except (UnsupportedTypeException, UntrustedTypesFoundException) as error:
+        raise InputError(f"{path} holds a type that skops cannot read: {error}") from error
+    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, OSError, TypeError) as error:
+        raise InputError(f"{path} is damaged or cut short ({error})") from error
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"{path} needs code that is not installed here: {error}") from error

@@ -1,0 +1,235 @@
+"""The command line as a user meets it: real processes, exit codes, files, one-line errors."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest_types import Toy
+
+from infimum import Assessment, Outputs
+from infimum.conformal import Calibration, calibrate
+
+
+def infimum(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    code = "from infimum.cli.main import run; run()"
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def here(toy: Toy, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cli")
+    rng = np.random.default_rng(0)
+    for name, n in (("cal", 300), ("tun", 100), ("ops", 700)):
+        toy.outputs(n, rng).save(folder / f"{name}.npz")
+    ops = Outputs.load(folder / "ops.npz")
+    Outputs(ops.logits, ids=np.array([f"=id,{i}" for i in range(700)])).save(folder / "plain.npz")
+    toy.head.save(folder / "head.npz")
+    toy.head.save(folder / "head.safetensors")
+    np.savez(folder / "feats.npz", features=toy.features(200, rng))
+    return folder
+
+
+BASE = ("--calibration", "cal.npz", "--operation", "ops.npz")
+
+
+def test_assess_prints_and_writes(here: Path) -> None:
+    done = infimum("assess", *BASE, "--out", "one", cwd=here)
+    assert done.returncode == 0, done.stderr
+    assert "λ is an estimate, not a guarantee" in done.stdout
+    assert "Clopper–Pearson" in done.stdout
+    assert Assessment.load(here / "one").network == "one"
+    assert (here / "one" / "report.md").read_text().startswith("# Reliability of one")
+    before = (here / "one" / "assessment.json").stat().st_ino
+    again = infimum("assess", *BASE, "--out", "one", "--seed", 3, cwd=here)
+    assert again.returncode == 0
+    assert (here / "one" / "assessment.json").stat().st_ino != before  # replaced, not written into
+    assert Assessment.load(here / "one").provenance["seed"] == 3
+    assert sorted(p.name for p in (here / "one").iterdir()) == ["assessment.json", "report.md"]
+
+
+@pytest.mark.parametrize(("target", "code"), [(0.5, 0), (0.9999, 1), (1.5, 2)])
+def test_target_decides_the_exit_code(here: Path, target: float, code: int) -> None:
+    done = infimum("assess", *BASE, "--target", target, "--confidence", 0.95, cwd=here)
+    assert done.returncode == code
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--score", "lac"),
+        ("--score", "aps", "--no-randomize"),
+        ("--score", "raps", "--penalty", "0.1", "--k-reg", "2"),
+        ("--score", "raps", "--k-reg", "auto"),
+        ("--score", "raps", "--k-reg", "auto", "--tuning", "tun.npz"),
+        ("--score", "saps", "--weight", "0.2", "--temperature", "fit"),
+        ("--score", "topk", "--temperature", "1.5", "--step", "0.01"),
+        ("--score", "margin", "--tuning", "tun.npz", "--empty", "zero"),
+        ("--head", "head.npz", "--stopping", "samples", "--max-samples", "3000", "--batch", "1000"),
+        ("--head", "head.safetensors", "--manifold", "gmm", "--covariance", "diag", "--components", "6"),
+        ("--head", "head.npz", "--manifold", "gmm", "--manifold-data", "feats.npz", "--tolerance", "0.001"),
+        ("--head", "head.npz", "--stopping", "time", "--seconds", "0.1", "--bandwidth", "0.3"),
+        ("--head", "head.npz", "--stopping", "difference", "--tolerance", "1e-4"),
+        ("--head", "head.npz", "--manifold", "none"),
+    ],
+)
+def test_options(here: Path, options: tuple[str, ...]) -> None:
+    done = infimum("assess", *BASE, "--json", "-", *options, cwd=here)
+    assert done.returncode == 0, done.stderr
+    a = Assessment.from_dict(json.loads(done.stdout))  # nothing else on stdout
+    assert 0 < a.lambda_.value < 1
+    if "lac" in options or "margin" in options:
+        assert not a.calibration.randomize
+    if "--tuning" in options and "margin" in options:
+        assert any("not used" in note for note in a.notes)
+    if "--manifold-data" in options:
+        assert a.manifold["n"] == 200
+
+
+def test_quiet_and_json_file(here: Path) -> None:
+    done = infimum("assess", *BASE, "--quiet", "--json", "x.json", "--name", "net", cwd=here)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert Assessment.load(here / "x.json").network == "net"
+
+
+@pytest.mark.parametrize("suffix", ["json", "safetensors"])
+def test_calibrate_then_score(here: Path, suffix: str) -> None:
+    done = infimum("calibrate", "--calibration", "cal.npz", "--out", f"c.{suffix}", "--seed", 5, cwd=here)
+    assert done.returncode == 0, done.stderr
+    cal = Calibration.load(here / f"c.{suffix}")
+    done = infimum(
+        *("score", "--calibration", f"c.{suffix}", "--input", "plain.npz", "--out", f"{suffix}.npz"),
+        *("--error", "0.1"),
+        cwd=here,
+    )
+    assert done.returncode == 0, done.stderr
+    plain = Outputs.load(here / "plain.npz")
+    with np.load(here / f"{suffix}.npz") as out:
+        np.testing.assert_array_equal(out["success_levels"], cal.success_levels(plain.logits))
+        np.testing.assert_array_equal(out["prediction_sets"], cal.prediction_sets(plain.logits, 0.1))
+        np.testing.assert_array_equal(out["ids"], plain.ids)
+        np.testing.assert_array_equal(out["predicted"], plain.predicted)
+        ordered = np.sort(cal.p_values(plain.logits), axis=1)
+        np.testing.assert_array_equal(out["p_top"], ordered[:, -1])
+        np.testing.assert_array_equal(out["p_second"], ordered[:, -2])
+
+
+def test_score_from_labelled_arrays_to_csv(here: Path) -> None:
+    command = (
+        "score",
+        "--calibration",
+        "cal.npz",
+        "--input",
+        "plain.npz",
+        "--out",
+        "levels.csv",
+        "--error",
+        "0.2",
+    )
+    done = infimum(*command, cwd=here)
+    assert done.returncode == 0, done.stderr
+    with (here / "levels.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    cal, plain = Outputs.load(here / "cal.npz"), Outputs.load(here / "plain.npz")
+    made = calibrate(cal.logits, cal.labels)
+    assert [float(r["success_levels"]) for r in rows] == made.success_levels(plain.logits).tolist()
+    assert rows[5]["ids"] == "=id,5"
+    sets = made.prediction_sets(plain.logits, "0.2")
+    assert [r["prediction_sets"] for r in rows] == [" ".join(map(str, np.flatnonzero(s))) for s in sets]
+
+
+def test_a_finished_calibration_fixes_the_score(here: Path) -> None:
+    infimum("calibrate", "--calibration", "cal.npz", "--out", "f.json", cwd=here)
+    command = ("score", "--calibration", "f.json", "--input", "ops.npz", "--out", "x.npz", "--score", "lac")
+    done = infimum(*command, cwd=here)
+    assert done.returncode == 2
+    assert "--score" in done.stderr
+
+
+BAD = [
+    (("assess", "--calibration", "no.npz", "--operation", "ops.npz"), "no.npz does not exist"),
+    (("assess", "--calibration", ".", "--operation", "ops.npz"), "directory"),
+    (("assess", "--calibration", "plain.npz", "--operation", "ops.npz"), "no 'labels'"),
+    (("assess", "--calibration", "feats.npz", "--operation", "ops.npz"), "it holds: features"),
+    (("assess", *BASE, "--manifold", "kernel"), "needs the prediction layer"),
+    (("assess", *BASE, "--manifold-data", "feats.npz"), "needs the prediction layer"),
+    (("assess", *BASE, "--manifold-data", "head.npz", "--head", "head.npz"), "no 'features'"),
+    (("assess", *BASE, "--head", "cal.npz"), "no 'weight'"),
+    (("assess", *BASE, "--step", "2"), "step"),
+    (("assess", *BASE, "--k-reg", "x"), "--k-reg"),
+    (("assess", *BASE, "--temperature", "hot"), "--temperature"),
+    (("assess", *BASE, "--penalty", "nan"), "penalty"),
+    (("assess", *BASE, "--tolerance", "0", "--head", "head.npz"), "tolerance"),
+    (("assess", *BASE, "--confidence", "1"), "confidence"),
+    (("assess", *BASE, "--out", "cal.npz/x"), "is a file"),
+    (("assess", *BASE, "--out", "cal.npz"), "is a file"),
+    (("score", "--calibration", "cal.npz", "--input", "ops.npz", "--out", "x.txt"), ".npz or .csv"),
+    (("score", "--calibration", "cal.npz", "--input", "ops.npz", "--out", "x.csv", "--error", "7"), "error"),
+    (("calibrate", "--calibration", "cal.npz", "--out", "no/where/x.json"), "no/where"),
+]
+
+
+@pytest.mark.parametrize(("command", "message"), BAD, ids=lambda x: x if isinstance(x, str) else "")
+def test_bad_input_is_one_line_and_exit_code_2(here: Path, command: tuple[str, ...], message: str) -> None:
+    before = sorted(p.name for p in here.rglob("*"))
+    done = infimum(*command, cwd=here)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert message in done.stderr
+    assert done.stderr.startswith("infimum: ")
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+    assert sorted(p.name for p in here.rglob("*")) == before
+
+
+def test_usage_errors_exit_2(here: Path) -> None:
+    for command in (("assess", "--nope"), ("assess", *BASE, "--score", "thr"), ("nothing",)):
+        assert infimum(*command, cwd=here).returncode == 2
+
+
+def test_ctrl_c_while_sampling_writes_what_there_is(here: Path) -> None:
+    code = "from infimum.cli.main import run; run()"
+    command = [sys.executable, "-c", code, "assess", *BASE, "--head", "head.npz", "--out", "cut"]
+    command += ["--stopping", "time", "--seconds", "60", "--batch", "1000", "--max-samples", "1000000000"]
+    process = subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    a = Assessment.load(here / "cut")
+    assert a.interrupted
+    assert not a.lambda_.converged
+    assert a.lambda_.n > 0
+    assert "interrupted" in out
+
+
+def test_version_and_help(here: Path) -> None:
+    import infimum as package
+
+    assert infimum("--version", cwd=here).stdout == f"infimum {package.__version__}\n"
+    text = infimum("assess", "--help", cwd=here).stdout
+    for option in ("--calibration", "--score", "--k-reg", "--manifold", "--stopping", "--json", "--quiet"):
+        assert option in text
+
+
+def test_heavy_modules_load_only_when_used() -> None:
+    code = (
+        "import sys, infimum, infimum.cli.main; "
+        "print(sorted({'numpy', 'scipy', 'sklearn', 'matplotlib', 'torch', 'pyarrow'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": ""},
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,200 @@
+"""assess(): figures, JSON, warnings, what is refused; on a toy network and on real outputs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest_types import Toy
+
+from infimum import Assessment, Head, InputError, Outputs, Stopping, assess
+from infimum.conformal import LAC, RAPS
+from infimum.sampling import Batch
+
+STOP = Stopping("samples", max_samples=4000, batch=2000)
+
+
+@pytest.fixture(scope="module")
+def data(toy: Toy) -> dict[str, Outputs]:
+    rng = np.random.default_rng(1)
+    return {
+        name: toy.outputs(n, rng, name=name)
+        for name, n in (("calibration", 300), ("tuning", 100), ("operation", 900))
+    }
+
+
+def test_whole_process(toy: Toy, data: dict[str, Outputs]) -> None:
+    cal, ops = data["calibration"], data["operation"]
+    a = assess(
+        cal, ops, tuning=data["tuning"], head=toy.head, score=RAPS(k_reg="auto"), target=0.8, name="toy"
+    )
+    assert a.lambda_.source == "manifold"
+    assert a.manifold["name"] == "kernel"
+    assert a.lambda_.converged
+    assert abs(a.lambda_.value - a.lambda_operation.value) < 0.01
+    assert a.success.value == ops.accuracy
+    assert a.certified[0].n == 400
+    assert a.certified[0].value < ops.accuracy
+    assert a.target.met == (a.certified[0].value >= 0.8)
+    assert a.correct > a.incorrect
+    assert a.pearson < -0.1
+    error = a.lambda_.standard_error
+    assert error.total == pytest.approx(np.sqrt(error.calibration**2 + error.sampling**2 + error.manifold**2))
+    assert error.manifold > 0
+    assert a.lambda_operation.standard_error.manifold == 0
+
+
+def test_json_round_trip(toy: Toy, data: dict[str, Outputs], tmp_path: Path) -> None:
+    a = assess(
+        data["calibration"], data["operation"], head=toy.head, manifold="gmm", stopping=STOP, target=0.99
+    )
+    a.save(tmp_path / "deep" / "er")
+    assert Assessment.load(tmp_path / "deep" / "er") == a
+    d = json.loads((tmp_path / "deep" / "er" / "assessment.json").read_text())
+    assert d["schema"] == "infimum/assessment/1"
+    keys = "network n_classes calibration lambda lambda_operation success correct incorrect certified estimates target"
+    assert set(keys.split()) <= set(d)
+    assert set(d["lambda"]["standard_error"]) == {"total", "calibration", "sampling", "manifold"}
+    assert d["lambda"]["history"][0].keys() == {"n", "value", "standard_error"}
+    assert d["calibration"]["score"] == {"name": "raps", "penalty": 0.01, "k_reg": 1}
+    assert d["target"] == {"value": 0.99, "confidence": 0.95, "met": False, "by": "clopper_pearson"}
+    assert d["lambda_operation"]["stopping"] is None
+    with pytest.raises(InputError, match="schema"):
+        Assessment.from_dict({**d, "schema": "x"})
+    del d["target"]
+    with pytest.raises(InputError, match="target"):
+        Assessment.from_dict(d)
+
+
+def test_same_seed_same_assessment(toy: Toy, data: dict[str, Outputs]) -> None:
+    one, two, three = (
+        assess(data["calibration"], data["operation"], head=toy.head, stopping=STOP, seed=s)
+        for s in (4, 4, 5)
+    )
+    assert one == two
+    assert one.lambda_.value != three.lambda_.value
+
+
+def test_without_head_lambda_is_that_of_the_operation(data: dict[str, Outputs]) -> None:
+    unlabelled = Outputs(data["operation"].logits)
+    a = assess(data["calibration"], unlabelled)
+    assert a.lambda_ == a.lambda_operation
+    assert a.lambda_.source == "operation"
+    assert (a.success, a.correct, a.incorrect, a.pearson, a.target) == (None,) * 5
+    assert "without head and features" in a.notes[0]
+
+
+def test_summary_says_what_lambda_is_not(data: dict[str, Outputs]) -> None:
+    text = assess(data["calibration"], data["operation"], target=0.5).summary()
+    assert "λ is an estimate, not a guarantee" in text
+    assert "Target 0.5: met." in text
+    assert "holds with 95 % confidence; 300 labelled inputs" in text
+
+
+def test_weights_are_the_operational_profile(toy: Toy, data: dict[str, Outputs]) -> None:
+    ops = data["operation"]
+    hard = (ops.predicted == 0).astype(float)
+    weighted = Outputs(ops.logits, ops.labels, ops.features, weights=hard)
+    alone = Outputs(ops.logits[hard > 0], ops.labels[hard > 0], ops.features[hard > 0])
+    a, b = (
+        assess(data["calibration"], o, head=toy.head, randomize=False, stopping=STOP)
+        for o in (weighted, alone)
+    )
+    assert a.lambda_operation.value == pytest.approx(b.lambda_operation.value, abs=1e-12)
+    assert a.success.value == pytest.approx(b.success.value, abs=1e-12)
+    assert a.correct == pytest.approx(b.correct, abs=1e-12)
+    assert a.lambda_operation.effective_n == pytest.approx(hard.sum())
+    assert a.lambda_.value == pytest.approx(b.lambda_.value, abs=0.01)  # the manifold follows the weights too
+    assert "weights do not enter" in " ".join(a.certified[0].assumptions)
+
+
+def warned(a: Assessment, part: str) -> bool:
+    return any(part in w for w in a.warnings)
+
+
+def test_warnings(toy: Toy, data: dict[str, Outputs]) -> None:
+    cal, ops = data["calibration"], data["operation"]
+    small = Outputs(cal.logits[:20], cal.labels[:20])
+    assert warned(assess(small, ops), "capped at n/(n+1) = 0.9524")
+    assert warned(assess(cal, ops, target=0.999), "capped")
+    assert not warned(assess(cal, ops), "capped")
+    both = Outputs(np.vstack([ops.logits, cal.logits[:5]]))
+    assert warned(assess(cal, both), "5 of the 905 operation inputs are calibration rows too")
+    assert warned(assess(cal, ops, tuning=cal, score=RAPS(k_reg="auto")), "300 of the 300 tuning rows")
+    assert assess(cal, ops, tuning=cal, score=RAPS(k_reg="auto")).certified[0].n == 300
+    rare = cal.labels != 2
+    assert warned(
+        assess(Outputs(cal.logits[rare], cal.labels[rare]), ops), "no calibration row has the label 2"
+    )
+    hard = np.eye(4)[ops.predicted]
+    assert warned(assess(cal, Outputs.from_probabilities(hard)), "900 of the 900 operation rows hold")
+    assert warned(assess(cal, Outputs(ops.logits[:3])), "only 3 operation inputs")
+    few = assess(cal, ops, head=toy.head, manifold_data=ops.features[:9], stopping=STOP)
+    assert warned(few, "fitted to 9 features only")
+    one = Outputs(ops.logits, weights=np.eye(900)[3])
+    assert warned(assess(cal, one), "effective number of 1.0 operation inputs")
+    other = Head(toy.head.weight[::-1], toy.head.bias)
+    assert warned(assess(cal, ops, head=other, stopping=STOP), "different networks")
+    assert not warned(assess(cal, ops, head=toy.head, stopping=STOP), "different networks")
+    short = Stopping("se", tolerance=1e-9, max_samples=3000)
+    assert warned(assess(cal, ops, head=toy.head, stopping=short), "before its stopping rule held")
+
+
+def test_overconfident_manifold_data_is_suspected(toy: Toy, data: dict[str, Outputs]) -> None:
+    """Features further from the boundaries than the operation's, as those of training inputs are."""
+    sure = toy.means[np.random.default_rng(0).integers(4, size=400)] * 1.8
+    a = assess(data["calibration"], data["operation"], head=toy.head, manifold_data=sure, stopping=STOP)
+    assert warned(a, "was the network trained on them?")
+    assert warned(a, "does not look like the data")
+
+
+def test_interrupt_keeps_what_was_sampled(toy: Toy, data: dict[str, Outputs]) -> None:
+    def stop(batch: Batch) -> None:
+        raise KeyboardInterrupt
+
+    endless = Stopping("se", tolerance=1e-9, batch=1000)
+    a = assess(data["calibration"], data["operation"], head=toy.head, stopping=endless, progress=stop)
+    assert (a.interrupted, a.lambda_.converged, a.lambda_.n) == (True, False, 1000)
+    assert a.warnings[0].startswith("interrupted")
+
+
+@pytest.mark.parametrize("options", [{"step": 0.01}, {"empty": "zero"}, {"step": "0.25", "empty": "nan"}])
+def test_readings(data: dict[str, Outputs], options: dict) -> None:
+    a = assess(data["calibration"], data["operation"], score=LAC(), **options)
+    assert 0 < a.lambda_operation.value < 1
+    exact = assess(data["calibration"], data["operation"], score=LAC())
+    assert a.estimates == exact.estimates  # the theorems need exact levels
+    assert not a.calibration.randomize
+
+
+def test_refused(toy: Toy, data: dict[str, Outputs]) -> None:
+    cal, ops = data["calibration"], data["operation"]
+    plain = Outputs(ops.logits)
+    for call, message in (
+        (lambda: assess(Outputs(cal.logits), ops), "no 'labels'"),
+        (lambda: assess(cal, Outputs(ops.logits[:, :3])), "4 classes, operation has 3"),
+        (lambda: assess(cal, ops, manifold="kernel"), "needs the prediction layer"),
+        (lambda: assess(cal, plain, manifold="gmm", head=toy.head), "needs features"),
+        (lambda: assess(cal, plain, manifold_data=ops.features), "needs the prediction layer"),
+        (lambda: assess(cal, ops, head=Head(np.ones((4, 5)))), "6 columns, expected 5"),
+        (lambda: assess(cal, ops, head=Head(np.ones((3, 6)))), "has 3 classes"),
+        (lambda: assess(cal, ops, target=1.0), "target"),
+        (lambda: assess(cal, ops, confidence=0), "confidence"),
+    ):
+        with pytest.raises(InputError, match=message):
+            call()
+
+
+@pytest.mark.parametrize(("file", "success"), [("cifar10_vgg16", 0.936), ("cifar100_densenet-bc-100", 0.754)])
+def test_real_outputs(shared_data: Path, file: str, success: float) -> None:
+    """What two published networks said: λ lies above λ*, the certified bound below."""
+    with np.load(shared_data / "outputs" / f"{file}.npz") as npz:
+        p, y = npz["probs"], npz["labels"]
+    order = np.random.default_rng(0).permutation(len(y))
+    cal, tun, ops = (Outputs.from_probabilities(p[r], labels=y[r]) for r in np.split(order, [1000, 2000]))
+    a = assess(cal, ops, tuning=tun, score=RAPS(k_reg="auto"))
+    assert a.success.value == pytest.approx(success, abs=0.005)
+    assert a.certified[0].value < a.success.value < a.lambda_.value
+    assert warned(a, "not a lower bound")

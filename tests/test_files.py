@@ -1,0 +1,74 @@
+"""Files of named arrays: memory order, folders of Parquet parts."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from infimum import Head, InputError, Outputs
+from infimum.files import array_names, read_arrays
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors", ".parquet"])
+def test_arrays_in_fortran_order_come_back_as_they_were(tmp_path, suffix):
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    logits = np.asfortranarray(np.arange(12.0).reshape(4, 3))
+    path = tmp_path / f"o{suffix}"
+    Outputs(logits, features=logits[::-1, ::2]).save(path)
+    np.testing.assert_array_equal(Outputs.load(path).logits, logits)
+    np.testing.assert_array_equal(Outputs.load(path).features, logits[::-1, ::2])
+    if suffix != ".parquet":
+        Head(logits).save(path)
+        np.testing.assert_array_equal(Head.load(path).weight, logits)
+
+
+def parts(tmp_path):
+    pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    folder = tmp_path / "o.parquet"
+    folder.mkdir()
+    logits = np.random.default_rng(0).normal(size=(10, 3)).astype(np.float32)
+    for start in (0, 4, 8):
+        rows = slice(start, start + 4)
+        Outputs(
+            logits[rows],
+            np.arange(10)[rows] % 3,
+            ids=np.arange(10)[rows].astype(str),
+            class_names=("a", "b", "c"),
+        ).save(folder / f"part-{start}.parquet")
+    return folder, logits
+
+
+def test_a_folder_of_parts_is_one_file(tmp_path):
+    folder, logits = parts(tmp_path)
+    outputs = Outputs.load(folder)
+    np.testing.assert_array_equal(outputs.logits, logits)
+    assert outputs.ids.tolist() == [str(i) for i in range(10)]
+    assert outputs.class_names == ("a", "b", "c")
+    assert array_names(folder) == ["ids", "labels", "logits"]
+    assert "logits" not in read_arrays(folder, ["labels"])
+
+
+def test_parts_that_do_not_fit_are_named(tmp_path):
+    folder, logits = parts(tmp_path)
+    Outputs(logits[:2]).save(folder / "part-9.parquet")
+    with pytest.raises(InputError, match=r"part-9\.parquet has other columns"):
+        Outputs.load(folder)
+    (folder / "part-9.parquet").write_bytes(b"half")
+    with pytest.raises(InputError, match=r"part-9\.parquet"):
+        Outputs.load(folder)
+    (folder / "part-9.parquet").unlink()
+    (folder / "part-9.parquet").symlink_to(folder / "part-0.parquet")
+    with pytest.raises(InputError, match="is a link"):
+        Outputs.load(folder)
+    (folder / "part-9.parquet").unlink()
+    (folder / "_infimum.json").write_text(json.dumps({"complete": False}))
+    with pytest.raises(InputError, match=r"not finished.*--resume"):
+        Outputs.load(folder)
+
+
+def test_a_folder_without_parts(tmp_path):
+    with pytest.raises(InputError, match="directory"):
+        Outputs.load(tmp_path)
