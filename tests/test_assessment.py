@@ -150,6 +150,14 @@ def test_overconfident_manifold_data_is_suspected(toy: Toy, data: dict[str, Outp
     assert warned(a, "does not look like the data")
 
 
+def test_classes_in_another_order_are_refused(data: dict[str, Outputs]) -> None:
+    cal, ops = data["calibration"], data["operation"]
+    named = Outputs(cal.logits, cal.labels, class_names=("a", "b", "c", "d"))
+    assess(named, Outputs(ops.logits, class_names=("a", "b", "c", "d")))
+    with pytest.raises(InputError, match="another order"):
+        assess(named, Outputs(ops.logits, class_names=("b", "a", "c", "d")))
+
+
 def test_interrupt_keeps_what_was_sampled(toy: Toy, data: dict[str, Outputs]) -> None:
     def stop(batch: Batch) -> None:
         raise KeyboardInterrupt

@@ -101,6 +101,7 @@ def test_probabilities_are_renormalised_within_tolerance() -> None:
         ({"logits": [[1.0, 2.0]], "class_names": ["a"]}, "1 class_names for 2"),
         ({"logits": [[1.0, 2.0]], "weights": [-1.0]}, "cannot be negative"),
         ({"logits": [[1.0, 2.0]], "weights": [0.0]}, "all zero"),
+        ({"logits": [[1.0, 2.0]], "weights": [1e-320]}, "scale them"),
         ({"logits": [[1.0, 2.0]], "weights": [np.nan]}, "not a finite"),
         ({"logits": np.empty((0, 3))}, "empty"),
         ({"logits": [["a", "b"]]}, "must hold numbers"),
@@ -167,6 +168,19 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path) -> None:
         replace_file(path, broken)
     assert [p.name for p in tmp_path.iterdir()] == ["x.txt"]
     assert path.read_text() == "old"
+
+
+def test_links_are_followed_and_devices_are_kept(tmp_path: Path) -> None:
+    import os
+
+    (tmp_path / "real.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "real.txt")
+    replace_file(tmp_path / "link.txt", lambda temporary: temporary.write_text("new"))
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real.txt").read_text() == "new"
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="not a regular file"):
+        replace_file(tmp_path / "pipe", lambda temporary: temporary.write_text("x"))
 
 
 def test_head(tmp_path: Path) -> None:

@@ -92,6 +92,11 @@ def assess(
     >>> result.target.met, result.lambda_.source
     (True, 'operation')
     """
+    for what, outputs in (("calibration", calibration), ("operation", operation)):
+        if not isinstance(outputs, Outputs):
+            raise InputError(
+                f"{what} must be Outputs, for example Outputs(logits, labels), not {type(outputs).__name__}"
+            )
     score = RAPS() if score is None else score
     confidence = check_confidence(confidence)
     wanted = None if target is None else float(exact_fraction(target, "target"))
@@ -99,6 +104,12 @@ def assess(
         raise InputError(
             f"calibration has {calibration.n_classes} classes, operation has {operation.n_classes}: "
             "they are not outputs of one network"
+        )
+    names = (calibration.class_names, operation.class_names)
+    if names[0] is not None and names[1] is not None and tuple(names[0]) != tuple(names[1]):
+        raise InputError(
+            "class_names of calibration and operation differ, or stand in another order: "
+            "the columns of their logits do not mean the same classes"
         )
     source = _features_and_head(manifold, head, manifold_data, operation, calibration.n_classes)
     conformal = calibrate(

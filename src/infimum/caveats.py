@@ -38,7 +38,9 @@ def warnings_about(
         *_same_rows(calibration, operation, tuning),
         _wrong_head(operation, head),
         *_calibration(calibration, conformal, estimate, target),
-        *_saturated(calibration, operation, tuning),
+        saturation("calibration", calibration),
+        None if tuning is None else saturation("tuning", tuning),
+        saturation("operation", operation),
         _few_inputs(operation, on_operation),
         f"the manifold was fitted to {fit.n} features only" if fit is not None and fit.n < FEW else None,
         *_mixture(fit),
@@ -96,11 +98,7 @@ def _wrong_head(operation: Outputs, head: AnyHead | None) -> str | None:
 def _calibration(
     calibration: Outputs, conformal: Calibration, estimate: LambdaEstimate, target: float | None
 ) -> list[str | None]:
-    n, cap = conformal.n, conformal.n / (conformal.n + 1)
-    tight = n < FEW or estimate.value > cap - 1 / (n + 1) or (target is not None and cap < target)
-    found: list[str | None] = [
-        f"λ is capped at n/(n+1) = {cap:.4f}: the calibration has {n} rows" if tight else None
-    ]
+    found = [cap(conformal, estimate.value, target)]
     missing = np.setdiff1d(np.arange(calibration.n_classes), calibration.known_labels)
     if len(missing):
         names = calibration.class_names
@@ -110,15 +108,22 @@ def _calibration(
     return found
 
 
-def _saturated(calibration: Outputs, operation: Outputs, tuning: Outputs | None) -> list[str | None]:
-    found: list[str | None] = []
-    for what, outputs in (("calibration", calibration), ("tuning", tuning), ("operation", operation)):
-        if outputs is not None and outputs.saturated:
-            found.append(
-                f"{outputs.saturated} of the {len(outputs)} {what} rows hold a probability of exactly 1: the order "
-                "of their scores is lost; give logits instead"
-            )
-    return found
+def cap(conformal: Calibration, value: float = 0.0, target: float | None = None) -> str | None:
+    """A warning where the calibration is so small that λ ≤ n/(n+1) matters."""
+    n, most = conformal.n, conformal.n / (conformal.n + 1)
+    if n < FEW or value > most - 1 / (n + 1) or (target is not None and most < target):
+        return f"λ is capped at n/(n+1) = {most:.4f}: the calibration has {n} rows"
+    return None
+
+
+def saturation(what: str, outputs: Outputs) -> str | None:
+    """A warning where probabilities of exactly 1 have lost the order of scores."""
+    if not outputs.saturated:
+        return None
+    return (
+        f"{outputs.saturated} of the {len(outputs)} {what} rows hold a probability of exactly 1: the order "
+        "of their scores is lost; give logits instead"
+    )
 
 
 def _mixture(fit: ManifoldFit | None) -> list[str | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +19,9 @@ Real = float | int
 
 LARGEST = 1e300
 """Logits beyond this overflow when two of them are subtracted; no network means them."""
+
+SMALLEST = 30
+"""Decimals below 1e-30 are refused: as exact fractions, tiny ones fill the memory."""
 
 SINGLE_COLUMN = (
     "has one column, but a classifier needs at least two classes. For a network with a single sigmoid "
@@ -134,6 +138,10 @@ def check_weights(values: Any, n: int, what: str = "weights") -> Array:
         raise InputError(f"{what}: row {row} is {array[row]}; weights cannot be negative")
     if not array.any():
         raise InputError(f"{what} are all zero")
+    if not 1e-100 < float(array.max()) < 1e100:
+        raise InputError(
+            f"{what} are up to {array.max()}: only their ratios matter, so scale them to about 1"
+        )
     return array.astype(np.float64)
 
 
@@ -144,8 +152,16 @@ def exact_fraction(value: Any, what: str, *, low: int = 0, high: int = 1, inside
     Fraction(7, 10)
     """
     try:
+        if (
+            not isinstance(value, Fraction)
+            and "/" not in str(value)
+            and Decimal(str(value)).adjusted() < -SMALLEST
+        ):
+            raise InputError(f"{what} must not be below 1e-{SMALLEST}, not {value}")
         fraction = value if isinstance(value, Fraction) else Fraction(str(value))
-    except (ValueError, ZeroDivisionError) as error:
+    except (ValueError, ZeroDivisionError, InvalidOperation) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{what} must be a number, not {value!r}") from error
     if not (low < fraction < high if inside else low <= fraction <= high):
         raise InputError(

@@ -105,6 +105,8 @@ def _read_npz(path: Path, wanted: set[str] | None) -> dict[str, Array]:
                 "save numbers or text, for example ids as strings: np.asarray(ids, dtype=str)"
             ) from error
         raise InputError(f"{path} is damaged: {error}") from error
+    except MemoryError as error:
+        raise InputError(f"{path} claims more than this machine's memory holds ({error})") from error
     except (zipfile.BadZipFile, EOFError, OSError, KeyError, NotImplementedError, RuntimeError) as error:
         raise InputError(f"{path} is damaged or cut short ({error})") from error
     except Exception as error:
@@ -171,6 +173,11 @@ def write_bytes(path: str | Path, data: bytes) -> None:
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a temporary file beside `path`, then rename it: the old file or the new one, never half."""
+    path = Path(
+        os.path.realpath(path)
+    )  # through a symbolic link: the file it names is replaced, not the link
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is not a regular file (a device, pipe or directory) and is not replaced")
     temporary: Path | None = None
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
@@ -201,11 +208,21 @@ def make_directory(directory: Path) -> None:
         raise InputError(f"{directory} cannot be made: {error.strerror or error}") from error
 
 
-def check_can_make(path: Path, *, directory: bool = False) -> None:
-    """See, before work is spent, that a file (or directory) can be made at `path`; nothing is left behind."""
+def check_can_make(path: Path, *, directory: bool = False, inputs: Iterable[Path | None] = ()) -> None:
+    """See, before work is spent, that a file (or directory) can be made at `path` and is none of the `inputs`.
+
+    Nothing is left behind.
+    """
+    for given in inputs:
+        if given is not None and path.resolve() == given.resolve():
+            raise InputError(f"{path} is an input too and would be lost; write to another file")
     if path.exists() and path.is_dir() != directory:
         wanted, there = ("directory", "file") if directory else ("file", "directory")
         raise InputError(f"{path} is a {there}; a {wanted} is to be written there")
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise InputError(
+            f"{path} is a device or pipe and is not written to; - stands for stdout where that is possible"
+        )
     place = path.absolute() if directory else path.absolute().parent
     if not directory and not place.is_dir():
         raise InputError(f"{path} cannot be written: there is no directory {place}")

@@ -175,6 +175,12 @@ BAD = [
     (("score", "--calibration", "cal.npz", "--input", "ops.npz", "--out", "x.txt"), ".npz or .csv"),
     (("score", "--calibration", "cal.npz", "--input", "ops.npz", "--out", "x.csv", "--error", "7"), "error"),
     (("calibrate", "--calibration", "cal.npz", "--out", "no/where/x.json"), "no/where"),
+    (("calibrate", "--calibration", "cal.npz", "--out", "cal.npz"), "is an input too"),
+    (("calibrate", "--calibration", "cal.npz", "--out", "c.txt"), ".json or .safetensors"),
+    (("score", "--calibration", "cal.npz", "--input", "ops.npz", "--out", "ops.npz"), "is an input too"),
+    (("assess", *BASE, "--json", "ops.npz"), "is an input too"),
+    (("assess", *BASE, "--json", "/dev/null"), "device"),
+    (("assess", *BASE, "--head", "head.npz", "--bandwidth", "1e300"), "bandwidth"),
 ]
 
 

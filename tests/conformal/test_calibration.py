@@ -91,6 +91,9 @@ def test_saves_and_loads(tmp_path: Path, suffix: str, score: Score) -> None:
         ({"key_high": [1.0, "x"]}, "not a calibration"),
         ({"key_low": [0.0]}, "equally long"),
         ({"n_classes": 1}, "n_classes"),
+        ({"n": 5}, "n is 5"),
+        ({"randomize": "zz"}, "randomize"),
+        ({"notes": "zz"}, "notes"),
         ({"temperature": -1}, "temperature"),
     ],
 )
@@ -161,6 +164,7 @@ def test_other_bad_arguments() -> None:
     for arguments, message in (
         ({"temperature": 0}, "temperature"),
         ({"temperature": -1.0}, "temperature"),
+        ({"score": LAC}, "score must be"),
         ({"seed": -1}, "seed"),
         ({"randomize": np.full(30, 1.5)}, "outside 0..1"),
         ({"randomize": np.full(7, 0.5)}, "7 entries"),
@@ -172,6 +176,8 @@ def test_other_bad_arguments() -> None:
         lambda: cal.success_levels(logits[:, :4]),
         lambda: cal.success_levels(logits, step=1.5),
         lambda: cal.success_levels(logits, step="x"),
+        lambda: cal.success_levels(logits, step="1e-99999999"),
+        lambda: cal.save("c.pkl"),
         lambda: cal.success_levels(logits, first_row=-1),
         lambda: cal.prediction_sets(logits, 1.5),
         lambda: cal.p_values(logits, u=np.full(30, np.nan)),

@@ -183,7 +183,7 @@ def assess(
     if out is not None:
         check_can_make(out, directory=True)
     if json is not None and json != "-":
-        check_can_make(Path(json))
+        check_can_make(Path(json), inputs=(calibration, operation, tuning, head, manifold_data))
     features = None
     if manifold_data is not None:
         arrays = read_arrays(manifold_data)

@@ -31,10 +31,14 @@ def calibrate(
     """
     from infimum.files import check_can_make
 
-    check_can_make(out)
-    made = o.calibrated(calibration, tuning, score, penalty, k_reg, weight, temperature, randomize, seed)
+    check_can_make(out, inputs=(calibration, tuning))
+    made, warnings = o.calibrated(
+        calibration, tuning, score, penalty, k_reg, weight, temperature, randomize, seed
+    )
     made.save(out)
     if not quiet:
         for note in made.notes:
             typer.echo(f"note: {note}")
+        for warning in warnings:
+            typer.echo(f"warning: {warning}")
         typer.echo(f"written: {out} ({made.n} scores of {made.n_classes} classes, {made.score})")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from typing import Annotated
 
 import typer
@@ -19,7 +21,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="How reliable a trained classifier is, at least.\n\n"
-    "Exit codes: 0 done (target met), 1 target not met, 2 bad input, 130 interrupted.",
+    "Exit codes: 0 done (target met), 1 target not met, 2 bad input, 3 a defect of infimum, "
+    "130 interrupted (what was sampled until then is written).",
 )
 app.command()(assess)
 app.command()(calibrate)
@@ -50,8 +53,17 @@ def run() -> None:
     except InputError as error:
         print(f"infimum: {' '.join(str(error).split())}", file=sys.stderr)  # noqa: T201
         sys.exit(2)
+    except BrokenPipeError:  # the reader of a pipe has gone: nobody is left to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(2)
+    except OSError as error:
+        print(f"infimum: {error}", file=sys.stderr)  # noqa: T201
+        sys.exit(2)
     except MemoryError as error:
         print(f"infimum: not enough memory ({error})", file=sys.stderr)  # noqa: T201
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception:  # a defect of infimum: never the exit code of "target not met"
+        traceback.print_exc()
+        sys.exit(3)

@@ -141,14 +141,15 @@ def calibrated(
     temperature: str,
     randomize: bool,
     seed: int,
-) -> Calibration:
-    """Calibrate on a file as the options say."""
+) -> tuple[Calibration, list[str]]:
+    """Calibrate on a file as the options say; and what to warn of."""
+    from infimum.caveats import cap, saturation
     from infimum.conformal import calibrate
     from infimum.outputs import Outputs
 
     labelled = Outputs.load(calibration)
     tuned = None if tuning is None else Outputs.load(tuning)
-    return calibrate(
+    made = calibrate(
         labelled.logits,
         labelled.known_labels,
         score=score_from(score, penalty, k_reg, weight, tuning is not None),
@@ -157,3 +158,9 @@ def calibrated(
         tuning=None if tuned is None else (tuned.logits, tuned.known_labels),
         seed=seed,
     )
+    found = [
+        cap(made),
+        saturation("calibration", labelled),
+        None if tuned is None else saturation("tuning", tuned),
+    ]
+    return made, [warning for warning in found if warning is not None]

@@ -51,6 +51,7 @@ def score(
 
     Example: infimum score --calibration calibration.json --input ops.npz --out levels.csv
     """
+    from infimum.caveats import saturation
     from infimum.conformal.files import holds_calibration, load_calibration
     from infimum.conformal.success import levels_of
     from infimum.files import check_can_make
@@ -58,8 +59,9 @@ def score(
 
     if out.suffix not in (".npz", ".csv"):
         raise InputError(f"--out must end in .npz or .csv, not {out.name!r}")
-    check_can_make(out)
+    check_can_make(out, inputs=(calibration, inputs, tuning))
     made: Calibration
+    warnings: list[str] = []
     if holds_calibration(calibration):
         given = [name for name in FIXED_BY_FILE if _was_given(context, name)]
         if given:
@@ -67,8 +69,11 @@ def score(
             raise InputError(f"{flags}: {calibration} is already calibrated and fixes these")
         made = load_calibration(calibration)
     else:
-        made = o.calibrated(calibration, tuning, score, penalty, k_reg, weight, temperature, randomize, seed)
+        made, warnings = o.calibrated(
+            calibration, tuning, score, penalty, k_reg, weight, temperature, randomize, seed
+        )
     scored = Outputs.load(inputs)
+    warnings += [w for w in (saturation("input", scored),) if w is not None]
     counts = made.top_two(scored.logits)
     table: dict[str, Any] = {} if scored.ids is None else {"ids": scored.ids}
     table["predicted"] = counts.predicted
@@ -87,6 +92,8 @@ def score(
     if not quiet:
         for note in made.notes:
             typer.echo(f"note: {note}")
+        for warning in warnings:
+            typer.echo(f"warning: {warning}")
         mean = float(table["success_levels"].mean())
         typer.echo(
             f"written: {out} ({len(scored)} inputs, mean success level {mean:.4f}: an estimate, no guarantee)"

@@ -19,6 +19,8 @@ SCHEMA = "infimum/calibration/1"
 
 def save_calibration(calibration: Calibration, path: Path) -> None:
     """Write by the name's ending: .safetensors, else JSON."""
+    if path.suffix not in (".json", ".safetensors"):
+        raise InputError(f"{path}: the name of a calibration must end in .json or .safetensors")
     about = {
         "schema": SCHEMA,
         "score": score_to_dict(calibration.score),
@@ -79,6 +81,16 @@ def _from_parts(about: dict[str, Any], high: Any, low: Any) -> Calibration:
     keys.real, keys.imag = high, low
     if not np.isfinite(keys).all():
         raise InputError("a score is not finite")
+    if about["n"] != len(high):
+        raise InputError(f"n is {about['n']!r}, but it holds {len(high)} scores")
+    if not isinstance(about["randomize"], bool):
+        raise InputError(f"randomize is {about['randomize']!r}, not true or false")
+    if (
+        not isinstance(about["n_tuning"], int)
+        or about["n_tuning"] < 0
+        or not isinstance(about["notes"], list)
+    ):
+        raise InputError("n_tuning or notes are damaged")
     n_classes = about["n_classes"]
     if not isinstance(n_classes, int) or n_classes < 2:
         raise InputError(f"n_classes is {n_classes!r}")
@@ -89,8 +101,8 @@ def _from_parts(about: dict[str, Any], high: Any, low: Any) -> Calibration:
         keys=np.sort(keys),
         n_classes=n_classes,
         temperature=check_positive(about["temperature"], "temperature"),
-        randomize=score.has_random_form and about["randomize"] is True,
+        randomize=score.has_random_form and about["randomize"],
         seed=check_seed(about["seed"]),
-        n_tuning=int(about["n_tuning"]),
+        n_tuning=about["n_tuning"],
         notes=tuple(str(note) for note in about["notes"]),
     )

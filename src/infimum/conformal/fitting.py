@@ -63,6 +63,10 @@ def calibrate(
     (4, True)
     """
     score = RAPS() if score is None else score
+    if isinstance(score, type) or not isinstance(score, Score):
+        raise InputError(
+            f"score must be one of LAC(), APS(), RAPS(), SAPS(), TopK(), Margin(), not {score!r}"
+        )
     seed = check_seed(seed)
     logits = check_logits(logits, "calibration logits")
     n, n_classes = logits.shape

@@ -14,8 +14,12 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from infimum.checks import Array, Real, check_matrix, check_positive
+from infimum.errors import InputError
 from infimum.head import Head
 from infimum.manifold.base import ManifoldFit, group_by_component, square_root
+
+WIDEST = 1000.0
+"""Beyond, nothing of the real points is left: every class is its Gaussian."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +66,8 @@ def fit_kernel(features: Array, predicted: Array, bandwidth: Real = 0.1) -> Kern
     """
     x = check_matrix(features, "manifold features").astype(np.float64)
     bandwidth = check_positive(bandwidth, "bandwidth")
+    if bandwidth > WIDEST:
+        raise InputError(f"bandwidth must be at most {WIDEST} class deviations, not {bandwidth}")
     classes, part = np.unique(predicted, return_inverse=True)
     fit = ManifoldFit("kernel", len(x), x.shape[1], len(classes), "class", bandwidth=bandwidth)
     return _kernel(x, part.reshape(-1), bandwidth, fit)
