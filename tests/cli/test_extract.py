@@ -172,6 +172,18 @@ def test_bad_images_are_named_and_counted(network, tmp_path):
     assert (outputs.labels.tolist(), outputs.class_names) == ([0, 1, 2], ("a", "b", "c"))
 
 
+def test_ctrl_c_says_how_to_go_on(network, tmp_path, monkeypatch):
+    data(tmp_path / "x.npz")
+
+    def interrupted(batch):
+        raise KeyboardInterrupt
+
+    adapter = NetworkAdapter(Cut(interrupted, None, "hand-made"))
+    monkeypatch.setattr(infimum.models, "load", lambda path, **options: adapter)
+    command = ("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz")
+    assert "go on with --resume" in call(*command, code=130).output
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -122,9 +122,9 @@ class NetworkOptions:
                 settings=self.settings(),
                 progress=progress,
             )
+        for name in made.bad[:SHOWN]:
+            typer.echo(f"skipped: {name}", err=True)
         if made.skipped:
-            for name in made.bad[:SHOWN]:
-                typer.echo(f"skipped: {name}", err=True)
             typer.echo(
                 f"skipped: {made.skipped} bad inputs of {made.rows + made.skipped} in {data}", err=True
             )
