@@ -72,7 +72,8 @@ def extract(
         if head_out.suffix not in (".safetensors", ".npz"):
             raise InputError(f"--head-out must end in .safetensors or .npz, not {head_out.name!r}")
         check_can_make(head_out)
-    check_can_make(out, directory=out.suffix == ".parquet")
+    given = [Path(p) for p in (model, data, weights, labels) if p is not None]
+    check_can_make(out, directory=out.suffix == ".parquet", inputs=given)
     images = image_options(resize, crop, mean, std, image_mode, layout)
     network = NetworkOptions(
         model, factory, weights, head_layer, device.value, trust, batch_size, preprocess, skip_bad, images
