@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Complex, Float
+from jaxtyping import Complex
 
 from infimum.checks import Array, Real
 from infimum.conformal.draws import Draws
@@ -253,9 +253,3 @@ def score_to_dict(score: Score) -> dict[str, Any]:
     {'name': 'raps', 'penalty': 0.01, 'k_reg': 1}
     """
     return {"name": score.name, **asdict(score)}  # type: ignore[call-overload]
-
-
-def nonconformity(score: Score, ranked: Ranked, u: Draws) -> Float[np.ndarray, "..."]:
-    """S(x, y) in float64, for display: what `keys` orders exactly."""
-    fixed, computed = score.parts(ranked, u)
-    return score.value(fixed + computed)
