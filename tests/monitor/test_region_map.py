@@ -30,8 +30,6 @@ def test_same_seed_same_map() -> None:
 def test_bad_input() -> None:
     with pytest.raises(InputError, match="has not been fitted"):
         RegionMap().predict(X)
-    with pytest.raises(InputError, match="kind must be one of"):
-        RegionMap("forest")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="row 1 is nan"):
         RegionMap().fit(X[:20], np.r_[0.5, np.nan, np.full(18, 0.5)])
     with pytest.raises(InputError, match="one number per row"):
