@@ -6,11 +6,7 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import numpy as np
-from jaxtyping import Bool
-
 from infimum.checks import exact_fraction
-from infimum.errors import InputError
 
 DRAWN_ALIKE = (
     "the labelled inputs were drawn independently from the operational distribution",
@@ -64,20 +60,6 @@ def check_confidence(confidence: Any) -> float:
     0.95
     """
     return float(exact_fraction(confidence, "confidence"))
-
-
-def check_correct(correct: Any) -> Bool[np.ndarray, " n"]:
-    """Which labelled inputs were classified correctly, as booleans; at least one input.
-
-    >>> check_correct([1, 0]).tolist()
-    [True, False]
-    """
-    array = np.asarray(correct)
-    if array.ndim != 1 or array.size == 0:
-        raise InputError(f"correct must be one-dimensional and not empty, not of shape {array.shape}")
-    if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
-        raise InputError("correct must hold true/false (or 1/0) for each labelled input")
-    return array.astype(bool)
 
 
 def split_miss(miss: float, n: int, m: int) -> tuple[float, float]:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from infimum.bounds.base import DRAWN_ALIKE, Bound, Estimate, check_confidence, check_correct
+from infimum.bounds.base import DRAWN_ALIKE, Bound, Estimate, check_confidence
+from infimum.bounds.observations import check_correct
 from infimum.checks import Array, Real, check_labels
 from infimum.errors import InputError
 
