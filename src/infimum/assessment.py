@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,13 +12,13 @@ import infimum
 from infimum.bounds import (
     Bound,
     clopper_pearson,
-    confidence_floor_estimate,
-    marginal_conformal_estimate,
+    confidence_floor_of_counts,
+    marginal_conformal_of_counts,
 )
 from infimum.bounds.base import check_confidence
 from infimum.caveats import warnings_about
 from infimum.checks import Array, Real, check_matrix, exact_fraction
-from infimum.conformal import RAPS, Calibration, LambdaSummary, Score, calibrate
+from infimum.conformal import RAPS, Calibration, LambdaSummary, Score, TopTwo, calibrate
 from infimum.conformal.fitting import true_ranks
 from infimum.conformal.scores import score_to_dict
 from infimum.conformal.success import Empty, Step, levels_of
@@ -56,7 +57,7 @@ def assess(
     name: str = "network",
     progress: Progress | None = None,
 ) -> Assessment:
-    """Assess how reliable a classifier is on its operation (the paper's whole process, and a certified bound).
+    """Assess how reliable a classifier is on its operation (the paper's whole process, and certified bounds).
 
     Parameters
     ----------
@@ -77,7 +78,8 @@ def assess(
     stopping, seed, progress
         Of the sampling. Same seed, same result.
     target, confidence
-        A reliability that a certified bound is to meet, in (0, 1).
+        A reliability that the Clopper–Pearson bound on the labelled rows is to meet, in (0, 1); confidence of
+        each certified bound. The other bounds are listed beside it and do not decide.
 
     Raises
     ------
@@ -168,9 +170,11 @@ def assess(
                 history=run.history,
             )
 
-    certified = (_binomial(calibration, tuning, confidence, operation.weights is not None),)
-    best = max(certified, key=lambda bound: bound.value)
-    plain = real if step is None and empty == "argmax" else _plain_summary(conformal, counts, operation)
+    judge = _binomial(calibration, tuning, confidence, operation.weights is not None)
+    withheld = _why_withheld(calibration, operation, tuning, conformal)
+    if withheld is not None:
+        notes.append(f"the bounds from success levels are not given: {withheld}")
+    certified = (judge, *(_from_success_levels(conformal, counts, confidence) if withheld is None else ()))
     return Assessment(
         network=name,
         n_classes=calibration.n_classes,
@@ -180,11 +184,8 @@ def assess(
         lambda_=estimate,
         lambda_operation=on_operation,
         certified=certified,
-        estimates=(
-            marginal_conformal_estimate(plain.p_second_distribution()),
-            confidence_floor_estimate(plain.value),
-        ),
-        target=None if wanted is None else Target(wanted, confidence, best.value >= wanted, best.method),
+        estimates=(),
+        target=None if wanted is None else Target(wanted, confidence, judge.value >= wanted, judge.method),
         manifold=None if law is None else law.fit.to_dict(),
         warnings=warnings_about(
             calibration=calibration,
@@ -268,14 +269,27 @@ def _binomial(calibration: Outputs, tuning: Outputs | None, confidence: float, w
     unweighted = (
         "the operational profile is that of the labelled inputs: the operation's weights do not enter"
     )
-    return Bound(bound.value, bound.confidence, bound.method, bound.n, (*bound.assumptions, unweighted))
+    return replace(bound, assumptions=(*bound.assumptions, unweighted))
 
 
-def _plain_summary(conformal: Calibration, counts: Any, operation: Outputs) -> LambdaSummary:
-    """λ as the theorems of METHOD §5 need it: exact levels, the top label never dropped."""
-    summary = LambdaSummary(conformal.n)
-    summary.add(counts, operation.weights)
-    return summary
+def _why_withheld(
+    calibration: Outputs, operation: Outputs, tuning: Outputs | None, conformal: Calibration
+) -> str | None:
+    """What breaks the law of the p-values that the bounds from success levels rest on, if anything does."""
+    if operation.weights is not None:
+        return "the operation is weighted, and the calibration is not of the weighted distribution"
+    if tuning is not None and conformal.n_tuning and rows_also_in(calibration, tuning).any():
+        return "the score or the temperature was tuned on calibration rows"
+    return None
+
+
+def _from_success_levels(conformal: Calibration, counts: TopTwo, confidence: float) -> tuple[Bound, ...]:
+    """Bounds from the p-values alone: exact levels, the top label never dropped, whatever λ's reading is."""
+    histogram = np.bincount(counts.count_second, minlength=conformal.n + 2)
+    return (
+        marginal_conformal_of_counts(histogram, confidence),
+        confidence_floor_of_counts(histogram, confidence),
+    )
 
 
 def _facts(conformal: Calibration) -> CalibrationFacts:

@@ -67,7 +67,7 @@ class Success:
 
 @dataclass(frozen=True)
 class Target:
-    """Whether a certified bound, `by` method, reaches the target `value` at `confidence`."""
+    """Whether the certified bound `by` a method named beforehand reaches the target `value` at `confidence`."""
 
     value: float
     confidence: float
@@ -90,6 +90,9 @@ class CalibrationFacts:
 @dataclass(frozen=True)
 class Assessment:
     """Everything `assess` found. `lambda_` and `estimates` are estimates; only `certified` holds bounds.
+
+    The first of `certified` is the one that the target is judged by, whatever the others say: each holds with
+    its own confidence, and the largest of several, picked after the fact, does not.
 
     `correct`, `incorrect`: mean success level of correctly and incorrectly classified inputs; `pearson`: the
     correlation of λ(x) with the position of the true label (0 = predicted); None without labels.
@@ -154,9 +157,7 @@ class Assessment:
                 calibration=CalibrationFacts(**d["calibration"]),
                 lambda_=LambdaEstimate.from_dict(d["lambda"]),
                 lambda_operation=LambdaEstimate.from_dict(d["lambda_operation"]),
-                certified=tuple(
-                    Bound(**{**b, "assumptions": tuple(b["assumptions"])}) for b in d["certified"]
-                ),
+                certified=tuple(Bound.from_dict(b) for b in d["certified"]),
                 estimates=tuple(Estimate(**e) for e in d["estimates"]),
                 success=None if d["success"] is None else Success(**d["success"]),
                 target=None if d["target"] is None else Target(**d["target"]),

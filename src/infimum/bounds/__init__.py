@@ -1,8 +1,29 @@
 """Certified lower bounds on Success(f), one file each: arrays in, `Bound` out."""
 
 from infimum.bounds.base import Bound, Estimate
-from infimum.bounds.clopper_pearson import clopper_pearson
-from infimum.bounds.confidence_floor import confidence_floor_estimate
-from infimum.bounds.marginal_conformal import marginal_conformal_estimate
+from infimum.bounds.class_profile import class_profile
+from infimum.bounds.clopper_pearson import clopper_pearson, clopper_pearson_per_class, wilson
+from infimum.bounds.confidence_floor import confidence_floor, confidence_floor_of_counts
+from infimum.bounds.conservative_bayes import conservative_bayes, conservative_confidence, conservative_pfd
+from infimum.bounds.marginal_conformal import (
+    marginal_conformal,
+    marginal_conformal_of_counts,
+    runner_up_counts,
+)
 
-__all__ = ["Bound", "Estimate", "clopper_pearson", "confidence_floor_estimate", "marginal_conformal_estimate"]
+__all__ = [
+    "Bound",
+    "Estimate",
+    "class_profile",
+    "clopper_pearson",
+    "clopper_pearson_per_class",
+    "confidence_floor",
+    "confidence_floor_of_counts",
+    "conservative_bayes",
+    "conservative_confidence",
+    "conservative_pfd",
+    "marginal_conformal",
+    "marginal_conformal_of_counts",
+    "runner_up_counts",
+    "wilson",
+]

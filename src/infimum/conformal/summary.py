@@ -141,11 +141,6 @@ class LambdaSummary:
         """All parts; that of the manifold must be told, it cannot be seen from here."""
         return StandardError(self.calibration_error, self.sampling_error, manifold)
 
-    def p_second_distribution(self) -> Float[np.ndarray, " bins"]:
-        """Share of the inputs with (n+1)p_(2) = 0 .. n+1 (0 never occurs)."""
-        share: Array = self._weight.sum(axis=0) / self._weight.sum()
-        return share
-
     def _weight_and_levels(self, weight: Array) -> tuple[Array, Array]:
         table = level_table(self.n_calibration, self.step)
         if self.empty == "nan":

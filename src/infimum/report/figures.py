@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from infimum.bounds import Bound
 from infimum.results import Assessment, LambdaEstimate
 
 NO_GUARANTEE = (
@@ -30,9 +31,9 @@ class Figure(NamedTuple):
 def verdict(a: Assessment) -> str:
     """The one sentence that may be quoted.
 
-    It names the certified bound only; λ never enters.
+    It names the first certified bound, chosen before any was computed; λ never enters.
     """
-    bound = max(a.certified, key=lambda b: b.value)
+    bound = a.certified[0]
     sentence = (
         f"At least {floor4(bound.value)} of operational inputs are classified correctly, with "
         f"{percent(bound.confidence)} confidence ({METHODS.get(bound.method, bound.method)}, "
@@ -50,7 +51,7 @@ def figures(a: Assessment) -> list[Figure]:
         Figure(
             f"certified bound, {METHODS.get(b.method, b.method)}",
             floor4(b.value),
-            f"holds with {percent(b.confidence)} confidence; {b.n} labelled inputs",
+            f"holds with {percent(b.confidence)} confidence; {_rests_on(b)}",
             holds=True,
         )
         for b in a.certified
@@ -115,6 +116,12 @@ def facts(a: Assessment) -> list[str]:
         lines.append(line + ".")
     if a.lambda_operation.effective_n < a.lambda_operation.n * (1 - 1e-12):
         lines.append(f"Weights: effective number of operation inputs {a.lambda_operation.effective_n:.1f}.")
+    if len(a.certified) > 1:
+        name = METHODS.get(a.certified[0].method, a.certified[0].method)
+        lines.append(
+            f"Each certified bound holds with its own confidence; {name}, named beforehand, is the one that "
+            "judges. The largest of several, picked afterwards, would hold with less."
+        )
     return lines
 
 
@@ -134,6 +141,16 @@ def percent(confidence: float) -> str:
     '99.9 %'
     """
     return f"{confidence * 100:.10g} %"
+
+
+def _rests_on(bound: Bound) -> str:
+    """The rows behind a bound, and the error level that attains it."""
+    rows = f"{bound.n} labelled inputs"
+    if "unlabelled" in bound.details:
+        rows += f", {bound.details['unlabelled']} unlabelled"
+    if "error_level" in bound.details:
+        rows += f", at error level {bound.details['error_level']:.4f}"
+    return rows
 
 
 def _lambda(estimate: LambdaEstimate) -> str:
