@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from infimum.checks import exact_fraction
 
@@ -12,7 +12,8 @@ from infimum.checks import exact_fraction
 class Bound:
     """A certified lower bound: Success(f) ≥ `value` with probability at least `confidence`.
 
-    `n` is the number of labelled inputs it rests on, `assumptions` what must be true for it to hold.
+    `n` is the number of labelled inputs it rests on, `assumptions` what must be true for it to hold. `validity`:
+    "finite-sample", the confidence holds for every n; "asymptotic", only in the limit of many labels.
     """
 
     value: float
@@ -20,6 +21,7 @@ class Bound:
     method: str
     n: int
     assumptions: tuple[str, ...]
+    validity: Literal["finite-sample", "asymptotic"] = "finite-sample"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
