@@ -1,6 +1,7 @@
 """Certified lower bounds on Success(f), one file each: arrays in, `Bound` out."""
 
 from infimum.bounds.base import Bound, Estimate
+from infimum.bounds.betting import betting, betting_bounds, betting_sequence
 from infimum.bounds.class_profile import class_profile
 from infimum.bounds.clopper_pearson import clopper_pearson, clopper_pearson_per_class, wilson
 from infimum.bounds.confidence_floor import confidence_floor, confidence_floor_of_counts
@@ -10,10 +11,18 @@ from infimum.bounds.marginal_conformal import (
     marginal_conformal_of_counts,
     runner_up_counts,
 )
+from infimum.bounds.prediction_powered import prediction_powered
+from infimum.bounds.strata import Strata, allocate, strata
+from infimum.bounds.stratified import stratified
 
 __all__ = [
     "Bound",
     "Estimate",
+    "Strata",
+    "allocate",
+    "betting",
+    "betting_bounds",
+    "betting_sequence",
     "class_profile",
     "clopper_pearson",
     "clopper_pearson_per_class",
@@ -24,6 +33,9 @@ __all__ = [
     "conservative_pfd",
     "marginal_conformal",
     "marginal_conformal_of_counts",
+    "prediction_powered",
     "runner_up_counts",
+    "strata",
+    "stratified",
     "wilson",
 ]

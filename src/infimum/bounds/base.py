@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from infimum.checks import exact_fraction
 
@@ -20,7 +20,8 @@ class Bound:
     """A certified lower bound: Success(f) ≥ `value` with probability at least `confidence`.
 
     `n` is the number of labelled inputs it rests on, `assumptions` what must be true for it to hold, `details`
-    what else a reader may want to know (plain values, as the error level that attains the bound).
+    what else a reader may want to know (plain values, as the error level that attains the bound). `validity`:
+    "finite-sample", the confidence holds for every n; "asymptotic", only in the limit of many labels.
     """
 
     value: float
@@ -29,6 +30,7 @@ class Bound:
     n: int
     assumptions: tuple[str, ...]
     details: dict[str, Any] = field(default_factory=dict, hash=False)
+    validity: Literal["finite-sample", "asymptotic"] = "finite-sample"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

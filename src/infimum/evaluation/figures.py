@@ -48,7 +48,13 @@ def draw(found: Found, mode: str, folder: Path) -> list[Path]:
             for line in axes:
                 line[0].set_ylabel(y_title)
             handles, labels = axes[0][0].get_legend_handles_labels()
-            figure.legend(handles, labels, loc="outside lower center", ncols=len(levels) + (len(levels) > 1), frameon=False)
+            figure.legend(
+                handles,
+                labels,
+                loc="outside lower center",
+                ncols=len(levels) + (len(levels) > 1),
+                frameon=False,
+            )
             path = folder / f"{name}-{mode}.png"
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="Glyph")  # a font without ✓ still draws the rest
