@@ -192,6 +192,27 @@ def test_warnings(toy: Toy, data: dict[str, Outputs]) -> None:
     assert warned(assess(cal, ops, head=toy.head, stopping=short), "before its stopping rule held")
 
 
+def test_operation_unlike_calibration(data: dict[str, Outputs]) -> None:
+    """Said in the summary, in the bound's assumptions and so in the verdict; it can be switched off."""
+    cal, ops = data["calibration"], Outputs(data["operation"].logits * 0.4)
+    a = assess(cal, ops)
+    assert a.exchangeability.rejected
+    assert warned(a, "calibration and operation are not alike")
+    assert "which a test REJECTS (p ≤ 0.002)" in a.certified[0].assumptions[-1]
+    assert "which a test REJECTS" in " ".join(a.summary().split())
+    assert Assessment.from_dict(json.loads(a.to_json())) == a
+    alike = assess(cal, data["operation"])
+    assert not alike.exchangeability.rejected
+    assert "no difference found" in alike.summary()
+    assert alike.certified[0].value == a.certified[0].value
+    off = assess(cal, ops, exchangeability=False)
+    assert off.exchangeability is None
+    assert not warned(off, "not alike")
+    old = off.to_dict()
+    del old["exchangeability"]  # as files of before
+    assert Assessment.from_dict(old) == off
+
+
 def test_overconfident_manifold_data_is_suspected(toy: Toy, data: dict[str, Outputs]) -> None:
     """Features further from the boundaries than the operation's, as those of training inputs are."""
     sure = toy.means[np.random.default_rng(0).integers(4, size=400)] * 1.8

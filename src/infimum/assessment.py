@@ -16,7 +16,8 @@ from infimum.bounds import (
     marginal_conformal_of_counts,
 )
 from infimum.bounds.base import check_confidence
-from infimum.caveats import warnings_about
+from infimum.bounds.exchangeability import exchangeability as test_exchangeability
+from infimum.caveats import contradicted, warnings_about
 from infimum.checks import Array, Real, check_matrix, exact_fraction
 from infimum.conformal import RAPS, Calibration, LambdaSummary, Score, TopTwo, calibrate
 from infimum.conformal.fitting import true_ranks
@@ -26,7 +27,7 @@ from infimum.errors import InputError
 from infimum.head import AnyHead
 from infimum.manifold import Manifold, fit_gmm, fit_kernel
 from infimum.manifold.gmm import Covariance
-from infimum.outputs import Outputs
+from infimum.outputs import Outputs, check_one_network
 from infimum.overlap import rows_also_in
 from infimum.results import Assessment, CalibrationFacts, LambdaEstimate, Success, Target
 from infimum.sampling import Progress, Stopping, sample_lambda
@@ -52,6 +53,7 @@ def assess(
     bandwidth: Real = 0.1,
     stopping: Stopping | None = None,
     seed: int = 0,
+    exchangeability: bool = True,
     target: Real | None = None,
     confidence: Real = 0.95,
     name: str = "network",
@@ -77,6 +79,8 @@ def assess(
         Of the mixture; of the kernel.
     stopping, seed, progress
         Of the sampling. Same seed, same result.
+    exchangeability
+        Whether to test that calibration and operation are alike, which every bound assumes.
     target, confidence
         A reliability that the Clopper–Pearson bound on the labelled rows is to meet, in (0, 1); confidence of
         each certified bound. The other bounds are listed beside it and do not decide.
@@ -94,25 +98,10 @@ def assess(
     >>> result.target.met, result.lambda_.source
     (True, 'operation')
     """
-    for what, outputs in (("calibration", calibration), ("operation", operation)):
-        if not isinstance(outputs, Outputs):
-            raise InputError(
-                f"{what} must be Outputs, for example Outputs(logits, labels), not {type(outputs).__name__}"
-            )
+    check_one_network(calibration, operation)
     score = RAPS() if score is None else score
     confidence = check_confidence(confidence)
     wanted = None if target is None else float(exact_fraction(target, "target"))
-    if operation.n_classes != calibration.n_classes:
-        raise InputError(
-            f"calibration has {calibration.n_classes} classes, operation has {operation.n_classes}: "
-            "they are not outputs of one network"
-        )
-    names = (calibration.class_names, operation.class_names)
-    if names[0] is not None and names[1] is not None and tuple(names[0]) != tuple(names[1]):
-        raise InputError(
-            "class_names of calibration and operation differ, or stand in another order: "
-            "the columns of their logits do not mean the same classes"
-        )
     source = _features_and_head(manifold, head, manifold_data, operation, calibration.n_classes)
     conformal = calibrate(
         calibration.logits,
@@ -170,11 +159,20 @@ def assess(
                 history=run.history,
             )
 
+<<<<<<< HEAD
     judge = _binomial(calibration, tuning, confidence, operation.weights is not None)
     withheld = _why_withheld(calibration, operation, tuning, conformal)
     if withheld is not None:
         notes.append(f"the bounds from success levels are not given: {withheld}")
     certified = (judge, *(_from_success_levels(conformal, counts, confidence) if withheld is None else ()))
+=======
+    alike = test_exchangeability(calibration, operation, seed=seed) if exchangeability else None
+    certified = contradicted(
+        (_binomial(calibration, tuning, confidence, operation.weights is not None),), alike
+    )
+    best = max(certified, key=lambda bound: bound.value)
+    plain = real if step is None and empty == "argmax" else _plain_summary(conformal, counts, operation)
+>>>>>>> wip-est
     return Assessment(
         network=name,
         n_classes=calibration.n_classes,
@@ -187,6 +185,7 @@ def assess(
         estimates=(),
         target=None if wanted is None else Target(wanted, confidence, judge.value >= wanted, judge.method),
         manifold=None if law is None else law.fit.to_dict(),
+        exchangeability=alike,
         warnings=warnings_about(
             calibration=calibration,
             operation=operation,
@@ -198,6 +197,7 @@ def assess(
             manifold_lambda=None if manifold_data is None else manifold_lambda,
             head=head,
             target=wanted,
+            alike=alike,
             interrupted=interrupted,
         ),
         notes=tuple(notes),

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from infimum.bounds import Bound, Estimate
+from infimum.bounds import Bound, Estimate, Exchangeability
 from infimum.conformal.summary import StandardError
 from infimum.errors import InputError
 from infimum.files import read_bytes, write_bytes
@@ -111,6 +111,7 @@ class Assessment:
     pearson: float | None = None
     target: Target | None = None
     manifold: dict[str, Any] | None = None
+    exchangeability: Exchangeability | None = None
     step: str = "exact"
     empty: str = "argmax"
     warnings: tuple[str, ...] = ()
@@ -137,6 +138,7 @@ class Assessment:
             "estimates": [estimate.to_dict() for estimate in self.estimates],
             "target": None if self.target is None else asdict(self.target),
             "manifold": self.manifold,
+            "exchangeability": None if self.exchangeability is None else self.exchangeability.to_dict(),
             "warnings": list(self.warnings),
             "notes": list(self.notes),
             "provenance": self.provenance,
@@ -161,6 +163,10 @@ class Assessment:
                 estimates=tuple(Estimate(**e) for e in d["estimates"]),
                 success=None if d["success"] is None else Success(**d["success"]),
                 target=None if d["target"] is None else Target(**d["target"]),
+                # Files of before the test was there do not have it.
+                exchangeability=None
+                if d.get("exchangeability") is None
+                else Exchangeability.from_dict(d["exchangeability"]),
                 warnings=tuple(d["warnings"]),
                 notes=tuple(d["notes"]),
                 **{

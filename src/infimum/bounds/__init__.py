@@ -1,6 +1,7 @@
 """Certified lower bounds on Success(f), one file each: arrays in, `Bound` out."""
 
 from infimum.bounds.base import Bound, Estimate
+<<<<<<< HEAD
 from infimum.bounds.betting import betting, betting_bounds, betting_sequence
 from infimum.bounds.class_profile import class_profile
 from infimum.bounds.clopper_pearson import clopper_pearson, clopper_pearson_per_class, wilson
@@ -14,10 +15,17 @@ from infimum.bounds.marginal_conformal import (
 from infimum.bounds.prediction_powered import prediction_powered
 from infimum.bounds.strata import Strata, allocate, strata
 from infimum.bounds.stratified import stratified
+=======
+from infimum.bounds.clopper_pearson import clopper_pearson
+from infimum.bounds.confidence_floor import confidence_floor_estimate
+from infimum.bounds.exchangeability import Exchangeability, exchangeability
+from infimum.bounds.marginal_conformal import marginal_conformal_estimate
+>>>>>>> wip-est
 
 __all__ = [
     "Bound",
     "Estimate",
+<<<<<<< HEAD
     "Strata",
     "allocate",
     "betting",
@@ -38,4 +46,11 @@ __all__ = [
     "strata",
     "stratified",
     "wilson",
+=======
+    "Exchangeability",
+    "clopper_pearson",
+    "confidence_floor_estimate",
+    "exchangeability",
+    "marginal_conformal_estimate",
+>>>>>>> wip-est
 ]

@@ -83,6 +83,13 @@ def assess(
     ] = None,
     quiet: o.Quiet = False,
     seed: o.Seed = 0,
+    exchangeability: Annotated[
+        bool,
+        typer.Option(
+            "--exchangeability/--no-exchangeability",
+            help="Test whether calibration and operation are alike, which every bound assumes.",
+        ),
+    ] = True,
     score: o.ScoreOption = o.ScoreName.raps,
     penalty: o.Penalty = 0.01,
     k_reg: o.KReg = None,
@@ -222,6 +229,7 @@ def assess(
             bandwidth=bandwidth,
             stopping=infimum.Stopping(stopping.value, tolerance, max_samples, seconds, batch),
             seed=seed,
+            exchangeability=exchangeability,
             target=target,
             confidence=confidence,
             name=name or (out.resolve().name if out is not None else "network"),

@@ -12,6 +12,7 @@ import typer
 import infimum
 from infimum.cli.assess import assess
 from infimum.cli.calibrate import calibrate
+from infimum.cli.estimate import estimate
 from infimum.cli.extract import extract
 from infimum.cli.reproduce import reproduce
 from infimum.cli.score import score
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 app.command()(assess)
 app.command()(calibrate)
+app.command()(estimate)
 app.command()(extract)
 app.command()(reproduce)
 app.command()(score)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from infimum.bounds import Bound
+from infimum.bounds import Bound, Exchangeability
 from infimum.results import Assessment, LambdaEstimate
 
 NO_GUARANTEE = (
@@ -100,6 +100,8 @@ def facts(a: Assessment) -> list[str]:
         f"Levels: {'exact' if a.step == 'exact' else f'in steps of {a.step}'}; "
         f"{a.lambda_operation.never_singleton:.2%} of the inputs never get a one-label set ({a.empty}).",
     ]
+    if a.exchangeability is not None:
+        lines.append(alike(a.exchangeability))
     error = a.lambda_.standard_error
     parts = f"calibration {error.calibration:.4f}, sampling {error.sampling:.4f}"
     parts += f", manifold {error.manifold:.4f}" if a.lambda_.source == "manifold" else ""
@@ -123,6 +125,17 @@ def facts(a: Assessment) -> list[str]:
             "judges. The largest of several, picked afterwards, would hold with less."
         )
     return lines
+
+
+def alike(found: Exchangeability) -> str:
+    """What the test of calibration against operation says, in one sentence."""
+    compared = f"{found.n_calibration} and {found.n_operation} rows compared"
+    if found.rejected:
+        return f"Calibration against operation: NOT alike ({found.in_words}; {compared})."
+    return (
+        f"Calibration against operation: no difference found ({found.in_words}; {compared}), which is no proof "
+        "that there is none."
+    )
 
 
 def floor4(value: float) -> str:
