@@ -159,20 +159,13 @@ def assess(
                 history=run.history,
             )
 
-<<<<<<< HEAD
     judge = _binomial(calibration, tuning, confidence, operation.weights is not None)
     withheld = _why_withheld(calibration, operation, tuning, conformal)
     if withheld is not None:
         notes.append(f"the bounds from success levels are not given: {withheld}")
     certified = (judge, *(_from_success_levels(conformal, counts, confidence) if withheld is None else ()))
-=======
     alike = test_exchangeability(calibration, operation, seed=seed) if exchangeability else None
-    certified = contradicted(
-        (_binomial(calibration, tuning, confidence, operation.weights is not None),), alike
-    )
-    best = max(certified, key=lambda bound: bound.value)
-    plain = real if step is None and empty == "argmax" else _plain_summary(conformal, counts, operation)
->>>>>>> wip-est
+    certified = contradicted(certified, alike)
     return Assessment(
         network=name,
         n_classes=calibration.n_classes,

@@ -1,12 +1,12 @@
 """Certified lower bounds on Success(f), one file each: arrays in, `Bound` out."""
 
 from infimum.bounds.base import Bound, Estimate
-<<<<<<< HEAD
 from infimum.bounds.betting import betting, betting_bounds, betting_sequence
 from infimum.bounds.class_profile import class_profile
 from infimum.bounds.clopper_pearson import clopper_pearson, clopper_pearson_per_class, wilson
 from infimum.bounds.confidence_floor import confidence_floor, confidence_floor_of_counts
 from infimum.bounds.conservative_bayes import conservative_bayes, conservative_confidence, conservative_pfd
+from infimum.bounds.exchangeability import Exchangeability, exchangeability
 from infimum.bounds.marginal_conformal import (
     marginal_conformal,
     marginal_conformal_of_counts,
@@ -15,17 +15,11 @@ from infimum.bounds.marginal_conformal import (
 from infimum.bounds.prediction_powered import prediction_powered
 from infimum.bounds.strata import Strata, allocate, strata
 from infimum.bounds.stratified import stratified
-=======
-from infimum.bounds.clopper_pearson import clopper_pearson
-from infimum.bounds.confidence_floor import confidence_floor_estimate
-from infimum.bounds.exchangeability import Exchangeability, exchangeability
-from infimum.bounds.marginal_conformal import marginal_conformal_estimate
->>>>>>> wip-est
 
 __all__ = [
     "Bound",
     "Estimate",
-<<<<<<< HEAD
+    "Exchangeability",
     "Strata",
     "allocate",
     "betting",
@@ -39,6 +33,7 @@ __all__ = [
     "conservative_bayes",
     "conservative_confidence",
     "conservative_pfd",
+    "exchangeability",
     "marginal_conformal",
     "marginal_conformal_of_counts",
     "prediction_powered",
@@ -46,11 +41,4 @@ __all__ = [
     "strata",
     "stratified",
     "wilson",
-=======
-    "Exchangeability",
-    "clopper_pearson",
-    "confidence_floor_estimate",
-    "exchangeability",
-    "marginal_conformal_estimate",
->>>>>>> wip-est
 ]
