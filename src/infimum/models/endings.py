@@ -32,11 +32,20 @@ def classifier_logits(values: Array, what: str, sigmoid: bool, known: bool) -> A
             )
         return two_logits(values)
     if sigmoid:
-        raise InputError(
-            f"{what} ends in {values.shape[-1]} sigmoids: several labels may hold at once, but a classifier with "
-            "exactly one right class per input is needed (a softmax, or one sigmoid for two classes)"
-        )
+        raise several_sigmoids(what, values.shape[-1])
     return values
+
+
+def several_sigmoids(what: str, count: int) -> InputError:
+    """The refusal of a network for several labels at once.
+
+    >>> str(several_sigmoids("net.onnx", 3))[:28]
+    'net.onnx ends in 3 sigmoids:'
+    """
+    return InputError(
+        f"{what} ends in {count} sigmoids: several labels may hold at once, but a classifier with exactly one right "
+        "class per input is needed (a softmax, or one sigmoid for two classes)"
+    )
 
 
 def as_rows(values: Array) -> Array:

@@ -6,18 +6,21 @@ what went through them (`TorchNetwork`); the search and the cut are here, once f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from infimum.checks import Array, check_finite
+from infimum.data.base import count_rows
 from infimum.errors import InputError
 from infimum.head import HeadFunction
+from infimum.models import torch_outputs as to
 from infimum.models import torch_run as tr
 from infimum.models.adapter import Cut
-from infimum.models.link import Link, are_probabilities, find_link
+from infimum.models.endings import several_sigmoids
+from infimum.models.link import Link, are_probabilities, are_sigmoids, find_link
 from infimum.models.torch_run import Tensor
 
 HEAD_TOLERANCE = 1e-3
@@ -65,6 +68,10 @@ class TorchNetwork(Protocol):
     def fixed_batch(self) -> int | None:
         """The only batch size that the network takes, if there is one."""
 
+    @property
+    def repeated(self) -> Collection[str]:
+        """Layers that ran more than once in a batch, of which `run` keeps the last run."""
+
     def run(self, inputs: Any, names: Sequence[str]) -> tuple[Any, Calls]:
         """What the network returns for a batch, and what went through the named layers."""
 
@@ -86,40 +93,75 @@ class Reading:
     layer: Layer
     pool: str
     link: Link
-    path: tuple[Any, ...]
+    path: to.Path
 
     def read(self, output: Any, calls: Calls) -> tuple[Array, Array]:
         """Logits (n, K) and features (n, d); InputError if the layer does not explain this batch."""
-        y = _matrix(tr.take(output, self.path))
-        features, values = _pooled(self.layer, *calls[self.layer.name], y, self.pool)
-        _check_link(self.link, values, tr.to_numpy(y), self.layer.name)
-        return self.link.logits(values), features
+        name = self.layer.name
+        x, out = _through(calls, name)
+        y = to.matrix_at(output, self.path, len(x))
+        features, values = _pooled(self.layer, x, out, y, self.pool)
+        return _logits(self.link, values, tr.to_numpy(y), name), features
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What one batch tells: the outputs that may hold the classes, by path, and the layers that give them."""
+
+    outputs: dict[to.Path, Array]
+    readings: list[Reading]
+
+    def reading_of(self, path: to.Path) -> Reading | None:
+        """How the output at a path is read: from the last layer that gives it."""
+        return next((reading for reading in self.readings if reading.path == path), None)
+
+    def one_answer(self, readings: Sequence[Reading | None]) -> bool:
+        """Whether all are readings of the same logits, say as they are and after their softmax."""
+        answers = {None if r is None else (r.layer.name, r.pool, r.link.scale) for r in readings}
+        return len(answers) == 1 and None not in answers
+
+    def several(self, network: TorchNetwork, then: str) -> InputError:
+        """The refusal to choose among outputs."""
+        shown = ", ".join(f"{to.path_name(path)} {y.shape}" for path, y in self.outputs.items())
+        return InputError(
+            f"the network returns several outputs that may hold the classes: {shown}. {then}, or pass a network that "
+            f"returns the logits only. {candidates(network)}"
+        )
 
 
 def cut_network(network: TorchNetwork, example: Any, head_layer: str | None) -> Cut:
     """The network cut before its prediction layer, found on the batch `example`, or named by `head_layer`.
 
-    Raises InputError, with the candidates, where no layer's output is the network's output.
+    Raises InputError, with the candidates, where no layer's output is the network's output, and where several outputs
+    may hold the classes and no layer is named.
     """
     if example is None:
         raise InputError(
             "example is missing: the prediction layer is found by running the network on one batch of inputs; "
             "pass example=inputs[:32]"
         )
-    readings = _find_readings(network, example)
+    if count_rows(example) == 0:
+        raise InputError("example is empty: pass some inputs, as example=inputs[:32]")
+    found = _search(network, example)
+    readings: Sequence[Reading | None] = [found.reading_of(path) for path in found.outputs]
     if head_layer is not None:
-        named = [reading for reading in readings if reading.layer.name == head_layer]
-        if not named:
-            return _cut_named(network, example, head_layer, readings[0] if readings else None)
-        readings = named
-    if not readings:
+        readings = [reading for reading in found.readings if reading.layer.name == head_layer]
+        if not readings:
+            return _cut_named(network, example, head_layer, found)
+        if len(found.outputs) > 1 and head_layer in network.repeated:
+            raise found.several(
+                network, f"head_layer {head_layer!r} runs more than once, so it does not tell which"
+            )
+    elif not found.readings:
         raise InputError(
             "no linear prediction layer found: no layer gives the network's output up to pooling, softmax, "
             f"log-softmax, sigmoid or a temperature. {candidates(network)}. If the prediction part is more than one "
             "layer, name where it begins (head_layer, --head-layer); if the network has none, pass a function that "
             "returns its logits instead of the network"
         )
-    reading = readings[0]
+    if not found.one_answer(readings):
+        raise found.several(network, "Name the prediction layer of the right one (head_layer, --head-layer)")
+    reading = next(reading for reading in readings if reading is not None)
     layer = reading.layer
 
     def forward(inputs: Any) -> tuple[Array, Array | None]:
@@ -141,41 +183,38 @@ def candidates(network: TorchNetwork, most: int = 8) -> str:
     return f"Linear layers{f' (the last {most})' if len(network.layers) > most else ''}: {shown}"
 
 
-def _find_readings(network: TorchNetwork, example: Any) -> list[Reading]:
-    """Every way in which a linear layer gives the network's output, the last layers first."""
+def _search(network: TorchNetwork, example: Any) -> Search:
+    """Every way in which a linear layer gives an output of the network, the last layers first."""
     # Run twice: once for the number of classes, then keeping only what goes through layers of that width.
+    rows = count_rows(example)
     output, _ = network.run(example, [])
-    options = {path: y for path, tensor in tr.find_logits(output) if (y := tr.as_matrix(tensor)) is not None}
-    if not options:
-        shapes = ", ".join(str(tuple(tensor.shape)) for _, tensor in tr.find_logits(output)) or "no numbers"
-        raise InputError(
-            f"the network returned {shapes} for one batch; a classifier gives (n, K), one row per input"
-        )
-    widths = {y.shape[1] for y in options.values()}
+    widths = {y.shape[1] for y in to.matrices(output, rows).values()}
     output, calls = network.run(example, [x.name for x in network.layers if x.weight.shape[0] in widths])
     by_name = {layer.name: layer for layer in network.layers}
+    tensors = to.matrices(output, rows)
+    outputs = {path: tr.to_numpy(y) for path, y in tensors.items()}
     found: list[tuple[Reading, Array]] = []
-    outputs: list[tuple[tuple[Any, ...], Array]] = []
-    for path in options:
-        y = _matrix(tr.take(output, path))
-        outputs.append((path, tr.to_numpy(y)))
+    for path, y in tensors.items():
         for name in reversed(calls):
             found += _explain(by_name[name], *calls[name], y, path)
     if not found:
-        for _, y in outputs:
-            check_finite(y, "the network's outputs")
-    # A network that returns (features, logits): what another layer reads as features is not the logits.
-    inner = [
+        for path, y in tensors.items():
+            check_finite(outputs[path], "the network's outputs")
+            if any(_gives_sigmoids(by_name[name], *calls[name], y) for name in calls):
+                raise several_sigmoids("the network", y.shape[1])
+    # A network that returns (features, logits): what the layer of another output reads is not the logits.
+    inner = {
         path
-        for path, y in outputs
+        for path, y in outputs.items()
         if any(r.path != path and f.shape == y.shape and np.allclose(f, y) for r, f in found)
-    ]
-    return [reading for reading, _ in found if reading.path not in inner]
+    }
+    return Search(
+        {path: y for path, y in outputs.items() if path not in inner},
+        [reading for reading, _ in found if reading.path not in inner],
+    )
 
 
-def _explain(
-    layer: Layer, x: Tensor, out: Tensor, y: Tensor, path: tuple[Any, ...]
-) -> list[tuple[Reading, Array]]:
+def _explain(layer: Layer, x: Tensor, out: Tensor, y: Tensor, path: to.Path) -> list[tuple[Reading, Array]]:
     """The reading with which `layer` gives the output y (n, K), and the features it reads, if there is one."""
     if (
         out.ndim < 2
@@ -200,6 +239,14 @@ def _explain(
     return []
 
 
+def _gives_sigmoids(layer: Layer, x: Tensor, out: Tensor, y: Tensor) -> bool:
+    """Whether the output y (n, K > 1) is the sigmoids of what the layer gave, one by one."""
+    if out.ndim < 2 or len(out) != len(y) or layer.weight.shape[0] != y.shape[1]:
+        return False
+    _, values = _pooled(layer, x, out, y, "mean")
+    return are_sigmoids(values, tr.to_numpy(y), tr.tolerance_of(out, y))
+
+
 def _pooled(layer: Layer, x: Tensor, out: Tensor, y: Tensor, pool: str) -> tuple[Array, Array]:
     """Features (n, d) and values (n, K): one vector per input, from the positions of what went through a layer."""
     x, out = layer.positions(x), layer.positions(out)
@@ -213,41 +260,41 @@ def _pooled(layer: Layer, x: Tensor, out: Tensor, y: Tensor, pool: str) -> tuple
     )
 
 
-def _cut_named(network: TorchNetwork, example: Any, name: str, linear: Reading | None) -> Cut:
+def _cut_named(network: TorchNetwork, example: Any, name: str, found: Search) -> Cut:
     """The network cut before `name`, with everything from there on as a head function."""
-    functions = network.parts(name, None if linear is None or linear.pool != "whole" else linear.layer.name)
-    output, calls = network.run(example, [name, *([linear.layer.name] if linear else [])])
+    lasts = {path: found.reading_of(path) for path in found.outputs}
+    ends = {path: r.layer.name for path, r in lasts.items() if r is not None and r.pool == "whole"}
+    parts = {path: network.parts(name, ends.get(path)) for path in found.outputs}
+    output, calls = network.run(example, [name, *ends.values()])
     if name not in calls:
         raise InputError(f"head_layer {name!r} does not run in this network. {candidates(network)}")
     x = calls[name][0]
-    paths = (
-        [linear.path]
-        if linear
-        else [path for path, t in tr.find_logits(output) if tr.as_matrix(t) is not None]
-    )
-    part = (
-        _find_part(functions, x, tr.take(output, paths[0]))
-        if len(x) == len(tr.take(output, paths[0]))
-        else None
-    )
-    if part is None:
+    whole = len(x) == count_rows(example)
+    leads = {
+        path: part
+        for path in (found.outputs if whole else ())
+        if (part := _find_part(parts[path], x, to.matrix_at(output, path, len(x)))) is not None
+    }
+    if not leads:
         raise InputError(
             f"head_layer {name!r}: what follows it does not give the network's output by itself. Name a module that "
             f"holds everything from the features to the logits. {candidates(network)}"
         )
-    function, link = part
-    path, shape = paths[0], tuple(x.shape[1:])
-    inner: Tensor = None if linear is None else calls[linear.layer.name][0]
-    if linear is not None and inner.shape == x.shape and x.ndim == 2 and bool((inner == x).all()):
-        # The named module holds one linear layer and, say, dropout: a linear head says more than a function.
-        return cut_network(network, example, linear.layer.name)
+    if len(leads) > 1 and not found.one_answer([lasts[path] for path in leads]):
+        raise found.several(network, f"head_layer {name!r} leads to more than one of them: name another")
+    path, (function, link) = next(iter(leads.items()))
+    shape = tuple(x.shape[1:])
+    if path in ends:
+        inner = calls[ends[path]][0]
+        if inner.shape == x.shape and x.ndim == 2 and bool((inner == x).all()):
+            # The named module holds one linear layer and, say, dropout: a linear head says more than a function.
+            return cut_network(network, example, ends[path])
 
     def forward(inputs: Any) -> tuple[Array, Array | None]:
         output, calls = network.run(inputs, [name])
-        x = calls[name][0]
-        values = tr.to_numpy(function(x))
-        _check_link(link, values, tr.to_numpy(_matrix(tr.take(output, path))), name)
-        return link.logits(values), tr.to_numpy(x.reshape(len(x), -1))
+        x, _ = _through(calls, name)
+        y = tr.to_numpy(to.matrix_at(output, path, len(x)))
+        return _logits(link, tr.to_numpy(function(x)), y, name), tr.to_numpy(x.reshape(len(x), -1))
 
     def logits(features: Array) -> Array:
         blocks = np.split(features, range(HEAD_ROWS, len(features), HEAD_ROWS))
@@ -264,10 +311,10 @@ def _find_part(
     functions: Iterator[Callable[[Tensor], Tensor]], x: Tensor, output: Tensor
 ) -> tuple[Callable[[Tensor], Tensor], Link] | None:
     """The first function that leads from x to the network's logits, and how the output follows from those."""
-    y = tr.to_numpy(_matrix(output))
+    y = tr.to_numpy(output)
     tolerance = 10 * tr.tolerance_of(x, output)  # more than one layer is computed anew
     for function in functions:
-        matrix = tr.as_matrix(function(x))
+        matrix = to.as_matrix(function(x), len(x))
         link = None if matrix is None else find_link(tr.to_numpy(matrix), y, tolerance)
         # Probabilities are not logits: one of the other functions ends before the softmax.
         if link is not None and not (
@@ -278,21 +325,40 @@ def _find_part(
 
 
 def _as_matrices(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    return lambda x: _matrix(function(x))
+    return lambda x: to.matrix_at(function(x), (), len(x))
 
 
-def _check_link(link: Link, values: Array, output: Array, name: str) -> None:
-    """Raise if the output of layer `name` does not explain the network's output on this batch."""
-    check_finite(output, "the network's outputs")
+def _through(calls: Calls, name: str) -> tuple[Tensor, Tensor]:
+    """What went into a layer and came out; InputError where it did not run, or read a single input."""
+    if name not in calls:
+        raise InputError(f"{name} did not run on this batch, as it did on the example batch")
+    x, out = calls[name]
+    if x.ndim < 2:
+        raise InputError(
+            f"{name} read a vector of shape {tuple(x.shape)}: the batch has no axis of inputs; a batch has one row "
+            "per input, (n, ...), also for a single input"
+        )
+    return x, out
+
+
+def _logits(link: Link, values: Array, output: Array, name: str) -> Array:
+    """The logits by what layer `name` gave; InputError if that does not explain the network's output.
+
+    Where they are the network's own output, they are taken from it: half precision may have rounded since.
+    """
+    if not np.isfinite(
+        output
+    ).all():  # the adapter, which knows where in the data this batch lies, names the row
+        return output
     if not link.fits(values, output):
+        then = (
+            "if most of the example's outputs were 0 or 1, a temperature could not be measured on them: pass another "
+            "example, of which the network is less sure"
+            if link.kind in ("softmax", "sigmoid")
+            else "if something else decides (a clipping, a mask, an ensemble), name another head_layer"
+        )
         raise InputError(
             f"the network's output is not the {link.kind} output of {name} on this batch, as it was on the example "
-            "batch; if something else decides (a clipping, a mask, an ensemble), name another head_layer"
+            f"batch; {then}"
         )
-
-
-def _matrix(tensor: Tensor) -> Tensor:
-    matrix = tr.as_matrix(tensor)
-    if matrix is None:
-        raise InputError(f"the network returned shape {tuple(tensor.shape)}; a classifier gives (n, K)")
-    return matrix
+    return Link(link.kind).logits(output) if link.kind == "same" else link.logits(values)

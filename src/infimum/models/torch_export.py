@@ -42,6 +42,7 @@ class ProgramNetwork:
     """An exported program's graph as a TorchNetwork."""
 
     framework = "torch.export"
+    repeated = ()  # a graph names each run of a layer apart
 
     def __init__(self, program: Any) -> None:
         torch = tr.import_torch()

@@ -39,6 +39,7 @@ class ScriptNetwork:
 
     framework = "TorchScript"
     fixed_batch = None
+    repeated = ()  # a graph names each run of a layer apart
 
     def __init__(self, module: Any) -> None:
         own = [*module.parameters(), *module.buffers()]
