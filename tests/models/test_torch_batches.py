@@ -96,5 +96,5 @@ def test_a_temperature_that_no_example_shows_is_advised_on():
     nn.init.zeros_(module.body.bias)
     nn.init.zeros_(module.fc.bias)
     adapter = load(module, example=FLAT * 20)
-    with pytest.raises(InputError, match="temperature could not be measured.*another example"):
+    with pytest.raises(InputError, match=r"temperature could not be measured.*another example"):
         adapter.batch(FLAT * 1e-4)

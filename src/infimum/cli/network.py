@@ -69,10 +69,10 @@ class NetworkOptions:
         if "" not in sys.path and str(Path.cwd()) not in sys.path:
             sys.path.append(str(Path.cwd()))
         preprocess = None if self.preprocess is None else find_function(self.preprocess, "--preprocess")
-        opened = open_data(data, labels, images=self.images, skip_bad=self.skip_bad)
-        batches = prepared(opened, self.batch_size or BATCH_SIZE, preprocess)
-        example = next((batch.inputs for batch in batches if len(batch)), None)
         with _warnings_on_one_line():
+            opened = open_data(data, labels, images=self.images, skip_bad=self.skip_bad)
+            batches = prepared(opened, self.batch_size or BATCH_SIZE, preprocess)
+            example = next((batch.inputs for batch in batches if len(batch)), None)
             adapter = load(
                 self.model,
                 factory=self.factory,

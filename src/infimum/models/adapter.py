@@ -17,7 +17,7 @@ from infimum.data.base import Batch, count_rows
 from infimum.data.images import ImageOptions
 from infimum.errors import InputError
 from infimum.head import AnyHead
-from infimum.models.endings import look_like_probabilities
+from infimum.models.endings import look_like_probabilities, warn_of_posteriors
 from infimum.outputs import Outputs
 
 Forward = Callable[[Any], tuple[Array, Array | None]]
@@ -35,7 +35,9 @@ class Cut:
     why. `fixed_batch` is the only batch size the network takes, if there is one. `layer` names what was cut.
     `probabilities` says that `forward` gives probabilities, not logits; None: not known, the first batch tells.
     `tolerance` is for networks in half precision, which round more than NetworkAdapter.TOLERANCE.
-    `classes` are the labels that the network was trained with, in the order of its outputs, where it knows them.
+    `classes` are the labels that the network was trained with, in the order of its outputs, where it knows them;
+    `class_names` only what these are called: labels are then indices, unless they are names. `input_names` are the
+    columns that the network was trained on, in their order.
     """
 
     forward: Forward
@@ -47,6 +49,8 @@ class Cut:
     probabilities: bool | None = False
     tolerance: float = 0.0
     classes: tuple[Any, ...] = ()
+    class_names: tuple[str, ...] = ()
+    input_names: tuple[str, ...] = ()
 
 
 def pad_batch(inputs: Any, more: int) -> Any:
@@ -56,6 +60,17 @@ def pad_batch(inputs: Any, more: int) -> Any:
     if isinstance(inputs, tuple):
         return tuple(pad_batch(value, more) for value in inputs)
     return np.concatenate([inputs, np.repeat(inputs[-1:], more, axis=0)])
+
+
+def copy_batch(inputs: Any) -> Any:
+    """A batch that a network may change without changing the one given."""
+    if isinstance(inputs, Mapping):
+        return {key: copy_batch(value) for key, value in inputs.items()}
+    if isinstance(inputs, tuple | list):
+        return type(inputs)(copy_batch(value) for value in inputs)
+    if hasattr(inputs, "detach"):
+        return inputs.detach().clone()
+    return inputs.copy() if isinstance(inputs, np.ndarray) else inputs
 
 
 class NetworkAdapter:
@@ -70,7 +85,7 @@ class NetworkAdapter:
     def __init__(self, cut: Cut) -> None:
         self.cut = cut
         self.head = cut.head
-        self._proved = False
+        self._proved = self._repeats = False
         self._probabilities = cut.probabilities
 
     def __repr__(self) -> str:
@@ -82,13 +97,13 @@ class NetworkAdapter:
         These are logits, or probabilities if the cut says so; `stream` reads both.
         """
         size, fixed = count_rows(inputs), self.cut.fixed_batch
-        if fixed is None or size == fixed:
-            logits, features = self.cut.forward(inputs)
-        elif size < fixed:
-            logits, features = self.cut.forward(pad_batch(inputs, fixed - size))
-            logits, features = logits[:size], None if features is None else features[:size]
-        else:
+        if fixed is not None and size > fixed:
             raise InputError(f"the network takes batches of {fixed} inputs only; pass batch_size={fixed}")
+        padded = inputs if fixed in (None, size) else pad_batch(inputs, fixed - size)
+        again = None if self._repeats else copy_batch(padded)
+        logits, features = self.cut.forward(padded)
+        if padded is not inputs:
+            logits, features = logits[:size], None if features is None else features[:size]
         if logits.ndim != 2 or len(logits) != size:
             raise InputError(
                 f"the network gave outputs of shape {logits.shape} for {size} inputs; a classifier gives (n, K)"
@@ -97,6 +112,8 @@ class NetworkAdapter:
         if features is not None:
             check_finite(features, "the network's features", first_row)
             self._prove(logits, features)
+        if again is not None:
+            self._repeat(again, logits)
         return logits, features
 
     def outputs(
@@ -119,9 +136,10 @@ class NetworkAdapter:
         1.0
         """
         from infimum.data.opening import open_data
+        from infimum.models.class_names import NetworkLabels
         from infimum.models.running import join, run
 
-        opened = open_data(data, labels, images=images, skip_bad=skip_bad)
+        opened = NetworkLabels(open_data(data, labels, images=images, skip_bad=skip_bad), self.cut)
         return join([made for _, made in run(self, opened, batch_size, preprocess)], opened)
 
     def stream(self, batches: Iterable[Any], first_row: int = 0) -> Iterator[Outputs]:
@@ -145,10 +163,25 @@ class NetworkAdapter:
             row += len(logits)
             if self._probabilities is None:
                 self._probabilities = look_like_probabilities(logits)
+                if not self._probabilities:
+                    warn_of_posteriors(logits, f"the {self.cut.framework} network")
             make = Outputs.from_probabilities if self._probabilities else Outputs
             yield make(
                 logits, labels=labels, features=features, ids=ids, name=f"{self.cut.framework} network"
             )
+
+    def _repeat(self, inputs: Any, logits: Array) -> None:
+        """The first batch run again gives the same: a network that draws at random has no one success level."""
+        second = self.cut.forward(inputs)[0][: len(logits)]
+        limit = max(self.TOLERANCE, self.cut.tolerance) * float(np.abs(logits).max())
+        gap = np.inf if second.shape != logits.shape else float(np.abs(second - logits).max())
+        if not gap <= limit:
+            raise InputError(
+                f"the network gives other outputs when the same batch is run again (they differ by up to {gap:.3g}): "
+                "something in it draws at random, such as a dropout or noise that is not switched off outside training "
+                "(F.dropout needs training=self.training); make it give one answer per input"
+            )
+        self._repeats = True
 
     def _prove(self, logits: Array, features: Array) -> None:
         """head(features) = logits, on the first batch."""
@@ -167,6 +200,12 @@ class NetworkAdapter:
                 f"the cut is wrong: head(features) differs from the network's logits by up to "
                 f"{difference.max():.3g} (they are up to {size:.3g}), so {self.cut.layer or 'the layer'} is not "
                 "its prediction layer; name the layer (head_layer, --head-layer)"
+                + (
+                    ", or, since the outputs look like probabilities, let the network return its logits: a softmax in "
+                    "its own code is not seen (of a Keras model, make it functional)"
+                    if look_like_probabilities(logits)
+                    else ""
+                )
             )
         self._proved = True
 

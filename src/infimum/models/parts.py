@@ -43,6 +43,11 @@ class PartFolder:
                 )
             self._write_manifest({**manifest, "complete": False})
             return
+        if (
+            not old.get("complete") and not self.parts()
+        ):  # stopped before its first chunk: nothing to go on with
+            self._write_manifest({**manifest, "complete": False})
+            return
         if not resume:
             what = "a finished extraction" if old.get("complete") else "an interrupted extraction"
             raise InputError(
@@ -54,7 +59,7 @@ class PartFolder:
             if old.get(key) != manifest.get(key)
         ]
         if differing:
-            changes = "; ".join(f"{key} was {old.get(key)!r}, is {manifest.get(key)!r}" for key in differing)
+            changes = "; ".join(_change(key, old.get(key), manifest.get(key)) for key in differing)
             raise InputError(
                 f"{self.folder} cannot be continued, it was begun with other settings ({changes}); "
                 "remove the folder to begin anew"
@@ -117,3 +122,10 @@ class PartFolder:
     def _write_manifest(self, manifest: Mapping[str, Any]) -> None:
         document = json.dumps({**manifest, "schema": SCHEMA}, indent=2, ensure_ascii=False)
         write_bytes(self.folder / MANIFEST, (document + "\n").encode())
+
+
+def _change(key: str, old: Any, new: Any) -> str:
+    """A setting that changed; of files only that they did, their sizes and hashes say nothing to a reader."""
+    if any("sha256 " in str(value) for value in (old, new)):
+        return f"the {key} changed since, in content or time of change"
+    return f"{key} was {old!r}, is {new!r}"
