@@ -28,7 +28,8 @@ def check_sums(path: Path, otherwise: str = "") -> None:
     try:
         status = path.stat()
         _read_through(path, status.st_size, status.st_mtime_ns)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    # ValueError: a name that is not the text it claims to be.
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
         raise InputError(
             f"{path} is damaged or cut short ({error}); copy or write it again{otherwise}"
         ) from error

@@ -135,7 +135,7 @@ def _warn_of_numbers(root: str, folders: list[str]) -> None:
     if moved:
         warnings.warn(
             f"{root}: the class folders are numbers, but sorted as text folder {moved[0][0]} is class {moved[0][1]}, "
-            "as in torchvision; if the network numbers its classes by the folders' names, pass the labels apart (a CSV)",
+            "as in torchvision; if the network numbers its classes as the folders say, pass the labels apart (a CSV)",
             UserWarning,
             stacklevel=2,
         )

@@ -37,7 +37,8 @@ class Cut:
     `tolerance` is for networks in half precision, which round more than NetworkAdapter.TOLERANCE.
     `classes` are the labels that the network was trained with, in the order of its outputs, where it knows them;
     `class_names` only what these are called: labels are then indices, unless they are names. `input_names` are the
-    columns that the network was trained on, in their order.
+    columns that the network was trained on, in their order. `may_draw`: nothing rules out that the network draws at
+    random, so the first batch is run twice to see.
     """
 
     forward: Forward
@@ -51,6 +52,7 @@ class Cut:
     classes: tuple[Any, ...] = ()
     class_names: tuple[str, ...] = ()
     input_names: tuple[str, ...] = ()
+    may_draw: bool = False
 
 
 def pad_batch(inputs: Any, more: int) -> Any:
@@ -85,7 +87,7 @@ class NetworkAdapter:
     def __init__(self, cut: Cut) -> None:
         self.cut = cut
         self.head = cut.head
-        self._proved = self._repeats = False
+        self._proved, self._repeats = False, not cut.may_draw
         self._probabilities = cut.probabilities
 
     def __repr__(self) -> str:

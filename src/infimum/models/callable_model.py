@@ -61,6 +61,7 @@ def cut_callable(
         layer="" if head is None else head.name,
         why_no_head="" if head is not None else why,
         probabilities=probabilities and head is None,
+        may_draw=True,
     )
 
 

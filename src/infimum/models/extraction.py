@@ -128,22 +128,31 @@ def _fill(
     """Run what is missing, chunk by chunk; the position and rows reached."""
     chunk: list[Outputs] = []
     start, held, begun = position, 0, time.monotonic()
-    for stop, made in run(adapter, data, size, preprocess, position, rows):
-        position = stop
-        if made is not None:
-            if out.suffix == ".safetensors" and rows == 0:
-                check_safetensors(_arrays([made], None), data.class_names)
-            chunk.append(made)
-            rows += len(made)
-            held += made.logits.nbytes + (0 if made.features is None else made.features.nbytes)
-        # A chunk without rows would have no columns; its positions go to the next one.
-        if chunk and (held >= CHUNK_BYTES or time.monotonic() - begun >= CHUNK_SECONDS):
-            folder.write(start, stop, _arrays(chunk, data.class_names if out.suffix == ".parquet" else None))
-            chunk, start, held, begun = [], stop, 0, time.monotonic()
-        if progress is not None:
-            progress(position, data.n)
-    if chunk:
-        folder.write(start, position, _arrays(chunk, data.class_names if out.suffix == ".parquet" else None))
+    try:
+        for stop, made in run(adapter, data, size, preprocess, position, rows):
+            position = stop
+            if made is not None:
+                if out.suffix == ".safetensors" and rows == 0:
+                    check_safetensors(_arrays([made], None), data.class_names)
+                chunk.append(made)
+                rows += len(made)
+                held += made.logits.nbytes + (0 if made.features is None else made.features.nbytes)
+            # A chunk without rows would have no columns; its positions go to the next one.
+            if chunk and (held >= CHUNK_BYTES or time.monotonic() - begun >= CHUNK_SECONDS):
+                folder.write(
+                    start, stop, _arrays(chunk, data.class_names if out.suffix == ".parquet" else None)
+                )
+                chunk, start, held, begun = [], stop, 0, time.monotonic()
+            if progress is not None:
+                progress(position, data.n)
+        if chunk:
+            folder.write(
+                start, position, _arrays(chunk, data.class_names if out.suffix == ".parquet" else None)
+            )
+    except InputError:
+        if not folder.parts():  # nothing to go on with: what is mended now begins anew
+            folder.remove()
+        raise
     return position, rows
 
 

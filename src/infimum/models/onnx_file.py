@@ -70,6 +70,7 @@ def cut_onnx(path: str | Path, head_layer: str | None = None, device: str = "cpu
         fixed_batch=batch[0].dim_value if batch and batch[0].dim_value > 0 else None,
         tolerance=HALF if _is_half(graph, output) else 0.0,
         probabilities=None if head is None and not end else False,
+        may_draw=True,
     )
 
 

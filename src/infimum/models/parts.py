@@ -43,11 +43,6 @@ class PartFolder:
                 )
             self._write_manifest({**manifest, "complete": False})
             return
-        if (
-            not old.get("complete") and not self.parts()
-        ):  # stopped before its first chunk: nothing to go on with
-            self._write_manifest({**manifest, "complete": False})
-            return
         if not resume:
             what = "a finished extraction" if old.get("complete") else "an interrupted extraction"
             raise InputError(
@@ -127,5 +122,5 @@ class PartFolder:
 def _change(key: str, old: Any, new: Any) -> str:
     """A setting that changed; of files only that they did, their sizes and hashes say nothing to a reader."""
     if any("sha256 " in str(value) for value in (old, new)):
-        return f"the {key} changed since, in content or time of change"
+        return f"{key} was changed since, in content or time of change"
     return f"{key} was {old!r}, is {new!r}"

@@ -171,7 +171,13 @@ def cut_network(network: TorchNetwork, example: Any, head_layer: str | None) -> 
     head = reading.link.head(tr.to_numpy(layer.weight), bias, layer.name)
     tolerance = max(HEAD_TOLERANCE, reading.link.tolerance)
     return Cut(
-        forward, head, network.framework, layer.name, fixed_batch=network.fixed_batch, tolerance=tolerance
+        forward,
+        head,
+        network.framework,
+        layer.name,
+        fixed_batch=network.fixed_batch,
+        tolerance=tolerance,
+        may_draw=True,
     )
 
 
@@ -304,7 +310,15 @@ def _cut_named(network: TorchNetwork, example: Any, name: str, found: Search) ->
     n_classes = link.logits(tr.to_numpy(function(x[:1]))).shape[1]
     head = HeadFunction(logits, int(np.prod(shape)), n_classes, name=name)
     tolerance = max(HEAD_TOLERANCE, link.tolerance)
-    return Cut(forward, head, network.framework, name, fixed_batch=network.fixed_batch, tolerance=tolerance)
+    return Cut(
+        forward,
+        head,
+        network.framework,
+        name,
+        fixed_batch=network.fixed_batch,
+        tolerance=tolerance,
+        may_draw=True,
+    )
 
 
 def _find_part(
