@@ -61,7 +61,7 @@ def test_names_in_a_csv(pets, tmp_path):
     csv.write_text("file, label\n" + "\n".join(rows))
     assert run(network(class_names=("dog", "cat")), pets, labels=csv).labels.tolist() == [1, 0, 0, 0]
     # Two folders' names do not number the classes of a network of ten.
-    with pytest.raises(InputError, match="names 2 classes .* the network has 10"):
+    with pytest.raises(InputError, match=r"names 2 classes .* the network has 10"):
         run(network(10), pets, labels=csv)
     csv.write_text("file,label\ncat/0.png,7\n" + "".join(f"dog/{i}.png,8\n" for i in range(3)))
     assert run(network(10), pets, labels=csv).labels.tolist() == [7, 8, 8, 8]
@@ -73,7 +73,7 @@ def test_names_that_only_the_network_knows(tmp_path):
     assert network(classes=2, class_names=("low", "high")).outputs(x, labels=csv).labels.tolist() == [1, 0]
     trained = NetworkAdapter(Cut(lambda x: (np.zeros((len(x), 2)), None), None, "m", classes=("high", "low")))
     assert trained.outputs(x, labels=csv).labels.tolist() == [0, 1]
-    with pytest.raises(InputError, match="'high' is not a class index.*neither the data nor the network"):
+    with pytest.raises(InputError, match=r"'high' is not a class index.*neither the data nor the network"):
         network().outputs(x, labels=csv)
 
 

@@ -15,7 +15,7 @@ X, W = RNG.normal(size=(40, 5)), RNG.normal(size=(5, 3))
 
 
 def test_a_function_that_draws_is_refused():
-    with pytest.raises(InputError, match="run again .*draws at random"):
+    with pytest.raises(InputError, match=r"run again .*draws at random"):
         load(lambda x: x @ W + RNG.normal(size=(len(x), 3))).outputs(X)
 
     def in_place(x):  # no draw: what it did to its batch is undone
@@ -63,7 +63,7 @@ def test_probabilities_in_batches_of_any_size(size):
 
 @pytest.mark.parametrize("after", [lambda p: 100 * p, lambda p: p * [0.7, 0.2, 0.1], lambda p: 0.9 * p])
 def test_scaled_probabilities_are_warned_of(after):
-    with pytest.warns(UserWarning, match="no output of the function is below 0.*logarithms"):
+    with pytest.warns(UserWarning, match=r"no output of the function is below 0.*logarithms"):
         load(lambda x: after(softmax(x @ W, axis=1))).outputs(X)
 
 

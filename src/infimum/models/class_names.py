@@ -70,10 +70,10 @@ class NetworkLabels:
         places = np.array([self._place.get(self._fold(name), -1) for name in labels.tolist()], dtype=np.int64)
         if (places < 0).any():
             shown = ", ".join(self.known[:10]) + (", …" if len(self.known) > 10 else "")
+            unknown = str(labels[int((places < 0).argmax())])
             raise InputError(
-                f"{self.name}: the class {labels[int((places < 0).argmax())]!r} is none of the network's ({shown}); "
-                "rename the classes, or pass labels apart as class indices 0..K-1 (a CSV, an .npy file), or none "
-                '(labels="none", --labels none)'
+                f"{self.name}: the class {unknown!r} is none of the network's ({shown}); rename the classes, or pass "
+                'labels apart as class indices 0..K-1 (a CSV, an .npy file), or none (labels="none", --labels none)'
             )
         return places
 
