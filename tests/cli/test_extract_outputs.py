@@ -44,3 +44,20 @@ def test_head_out_is_another_file(out, head, message):
     with pytest.raises(InputError, match=message):
         raise result.exception
     assert sorted(os.listdir()) == ["link.npz", "m.npz", "x.npz"]
+
+
+def test_a_warning_is_one_line_and_said_once():
+    image = pytest.importorskip("PIL.Image", reason="Images need Pillow")
+    for name in ("1", "2", "3"):
+        os.makedirs(f"d/{name}")
+        image.new("RGB", (2, 2)).save(f"d/{name}/a.png")
+    options = ["--resize", "none", "--crop", "none", "--preprocess", "steps:flat"]
+    with open("steps.py", "w") as file:
+        file.write("def flat(x):\n    return x.reshape(len(x), -1)[:, :4]\n")
+    result = CliRunner().invoke(
+        app, ["extract", "--model", "m.npz", "--data", "d", "--out", "o.npz", *options]
+    )
+    assert result.exit_code == 0, result.output
+    lines = [line for line in result.output.splitlines() if "warning" in line.lower()]
+    assert lines == [line for line in lines if line.startswith("warning: d: the class folders are numbers")]
+    assert len(lines) == 1
