@@ -15,7 +15,8 @@ from infimum.data.base import count_rows
 from infimum.errors import InputError
 from infimum.models import torch_run as tr
 from infimum.models.adapter import Cut
-from infimum.models.torch_cut import Calls, Layer, candidates, cut_network
+from infimum.models.torch_cut import candidates, cut_network
+from infimum.models.torch_reading import Calls, Layer
 from infimum.models.torch_run import Tensor
 
 Graph = Any
