@@ -61,7 +61,9 @@ def test_probabilities_in_batches_of_any_size(size):
         load(lambda x: softmax(x @ W, axis=1)).outputs(X, batch_size=size)
 
 
-@pytest.mark.parametrize("after", [lambda p: 100 * p, lambda p: p * [0.7, 0.2, 0.1], lambda p: 0.9 * p])
+@pytest.mark.parametrize(
+    "after", [lambda p: 100 * p, lambda p: p * [0.7, 0.2, 0.1], lambda p: 0.9 * p, lambda p: p[:, 0]]
+)
 def test_scaled_probabilities_are_warned_of(after):
     with pytest.warns(UserWarning, match=r"no output of the function is below 0.*logarithms"):
         load(lambda x: after(softmax(x @ W, axis=1))).outputs(X)

@@ -101,6 +101,8 @@ class _Function:
             logs, _ = log_probabilities(outputs, "the function's probabilities")
             return logs - logs.mean(axis=1, keepdims=True), features
         if single:
+            if bool((outputs <= 1).all()):  # a probability of the second class, rather than its logit
+                warn_of_posteriors(outputs.reshape(-1, 1), "the function")
             return two_logits(outputs), features
         if not self.told:
             self._tell(outputs)
