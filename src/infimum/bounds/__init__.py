@@ -2,6 +2,7 @@
 
 from infimum.bounds.base import Bound, Estimate
 from infimum.bounds.betting import betting, betting_bounds, betting_sequence
+from infimum.bounds.choice import best
 from infimum.bounds.clopper_pearson import clopper_pearson
 from infimum.bounds.confidence_floor import confidence_floor_estimate
 from infimum.bounds.marginal_conformal import marginal_conformal_estimate
@@ -14,6 +15,7 @@ __all__ = [
     "Estimate",
     "Strata",
     "allocate",
+    "best",
     "betting",
     "betting_bounds",
     "betting_sequence",
