@@ -153,9 +153,10 @@ def _drawn_rows(
 
 
 def _log_probabilities(logits: Float[np.ndarray, "N K"]) -> Float[np.ndarray, "N K"]:
-    z = logits - logits.max(axis=1, keepdims=True)
+    z: Array = logits - logits.max(axis=1, keepdims=True)
     z -= np.log(np.exp(z).sum(axis=1, keepdims=True))
-    return np.maximum(z, LEAST_LOG)
+    np.maximum(z, LEAST_LOG, out=z)
+    return z
 
 
 def _common_features(calibration: Outputs, operation: Outputs) -> tuple[Array, Array] | None:
