@@ -9,9 +9,11 @@ from typing import Any, Literal
 
 from infimum.bounds import Bound, Estimate
 from infimum.conformal.summary import StandardError
+from infimum.diagnostics.base import Diagnostics
 from infimum.errors import InputError
 from infimum.files import read_bytes, write_bytes
 from infimum.sampling import Batch
+from infimum.typed import check_types
 
 SCHEMA = "infimum/assessment/1"
 
@@ -114,6 +116,7 @@ class Assessment:
     notes: tuple[str, ...] = ()
     provenance: dict[str, Any] = field(default_factory=dict)
     interrupted: bool = False
+    diagnostics: Diagnostics | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; the schema is `infimum/assessment/1`."""
@@ -138,6 +141,7 @@ class Assessment:
             "notes": list(self.notes),
             "provenance": self.provenance,
             "interrupted": self.interrupted,
+            "diagnostics": None if self.diagnostics is None else self.diagnostics.to_dict(),
         }
 
     def to_json(self) -> str:
@@ -149,8 +153,9 @@ class Assessment:
         """Inverse of `to_dict`; raises InputError for another schema or a missing key."""
         if d.get("schema") != SCHEMA:
             raise InputError(f"schema is {d.get('schema')!r}, this version reads {SCHEMA!r}")
+        diagnostics = d.get("diagnostics")  # infimum 0.1.0 wrote none
         try:
-            return Assessment(
+            made = Assessment(
                 calibration=CalibrationFacts(**d["calibration"]),
                 lambda_=LambdaEstimate.from_dict(d["lambda"]),
                 lambda_operation=LambdaEstimate.from_dict(d["lambda_operation"]),
@@ -160,6 +165,7 @@ class Assessment:
                 estimates=tuple(Estimate(**e) for e in d["estimates"]),
                 success=None if d["success"] is None else Success(**d["success"]),
                 target=None if d["target"] is None else Target(**d["target"]),
+                diagnostics=None if diagnostics is None else Diagnostics.from_dict(diagnostics),
                 warnings=tuple(d["warnings"]),
                 notes=tuple(d["notes"]),
                 **{
@@ -170,17 +176,21 @@ class Assessment:
                     )
                 },
             )
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, AttributeError) as error:
             raise InputError(f"not a whole assessment ({error!r})") from error
+        check_types(made, "assessment")
+        return made
 
     def save(self, directory: str | Path) -> None:
-        """Write `assessment.json` and `report.md` into a directory, each replaced in one move."""
+        """Write `assessment.json`, `report.html` and `report.md` into a directory, each replaced in one move."""
         from infimum.files import make_directory
+        from infimum.report.html import to_html
         from infimum.report.markdown import to_markdown
 
         directory = Path(directory)
         make_directory(directory)
         write_bytes(directory / "assessment.json", self.to_json().encode())
+        write_bytes(directory / "report.html", to_html(self).encode())
         write_bytes(directory / "report.md", to_markdown(self).encode())
 
     @staticmethod

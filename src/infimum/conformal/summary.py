@@ -141,6 +141,11 @@ class LambdaSummary:
         """All parts; that of the manifold must be told, it cannot be seen from here."""
         return StandardError(self.calibration_error, self.sampling_error, manifold)
 
+    def level_distribution(self) -> tuple[Float[np.ndarray, " b"], Float[np.ndarray, " b"]]:
+        """Success levels that can occur and the weight of each; inputs read as NaN are left out."""
+        weight, levels = self._weight_and_levels(self._weight)
+        return np.broadcast_to(levels, weight.shape).ravel(), weight.ravel()
+
     def p_second_distribution(self) -> Float[np.ndarray, " bins"]:
         """Share of the inputs with (n+1)p_(2) = 0 .. n+1 (0 never occurs)."""
         share: Array = self._weight.sum(axis=0) / self._weight.sum()
