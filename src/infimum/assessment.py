@@ -25,8 +25,8 @@ from infimum.head import AnyHead
 from infimum.manifold import Manifold, fit_gmm, fit_kernel
 from infimum.manifold.gmm import Covariance
 from infimum.outputs import Outputs
-from infimum.provenance import origin
 from infimum.overlap import rows_also_in
+from infimum.provenance import origin
 from infimum.results import Assessment, CalibrationFacts, LambdaEstimate, Success, Target
 from infimum.sampling import Progress, Stopping, sample_lambda
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from infimum.conformal.summary import StandardError
 from infimum.diagnostics.base import Diagnostics
 from infimum.errors import InputError
 from infimum.files import read_bytes, write_bytes
+from infimum.manifold.base import ManifoldFit
 from infimum.sampling import Batch
 from infimum.typed import check_types
 
@@ -179,19 +180,24 @@ class Assessment:
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(f"not a whole assessment ({error!r})") from error
         check_types(made, "assessment")
+        if made.manifold is not None:
+            known = {f.name: made.manifold[f.name] for f in fields(ManifoldFit) if f.name in made.manifold}
+            if not {"name", "n", "n_features", "components", "covariance"} <= set(known):
+                raise InputError("not a whole assessment: its manifold lacks a figure")
+            check_types(ManifoldFit(**known), "assessment.manifold")
+        if not made.certified:
+            raise InputError("not a whole assessment: certified is empty")
         return made
 
     def save(self, directory: str | Path) -> None:
         """Write `assessment.json`, `report.html` and `report.md` into a directory, each replaced in one move."""
         from infimum.files import make_directory
-        from infimum.report.html import to_html
-        from infimum.report.markdown import to_markdown
+        from infimum.report import write_reports
 
         directory = Path(directory)
         make_directory(directory)
         write_bytes(directory / "assessment.json", self.to_json().encode())
-        write_bytes(directory / "report.html", to_html(self).encode())
-        write_bytes(directory / "report.md", to_markdown(self).encode())
+        write_reports(self, directory)
 
     @staticmethod
     def load(path: str | Path) -> Assessment:

@@ -13,6 +13,7 @@ import infimum
 from infimum.cli.assess import assess
 from infimum.cli.calibrate import calibrate
 from infimum.cli.extract import extract
+from infimum.cli.report import report
 from infimum.cli.score import score
 from infimum.errors import InputError
 
@@ -27,6 +28,7 @@ app = typer.Typer(
 app.command()(assess)
 app.command()(calibrate)
 app.command()(extract)
+app.command()(report)
 app.command()(score)
 
 

@@ -136,7 +136,9 @@ class Diagnostics:
         """Inverse of `to_dict`; TypeError or KeyError for a missing part, InputError for one too long."""
         for part, most in MOST.items():
             if len(d[part]) > most:
-                raise InputError(f"diagnostics: {part} has {len(d[part])} entries, at most {most} are expected")
+                raise InputError(
+                    f"diagnostics: {part} has {len(d[part])} entries, at most {most} are expected"
+                )
         made = {field.name: d[field.name] for field in fields(Diagnostics)}
         made["levels"] = tuple(LevelBin(**b) for b in d["levels"])
         made["reliability"] = tuple(

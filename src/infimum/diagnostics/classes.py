@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from infimum.checks import Array
-from infimum.diagnostics.base import MOST, ClassFigures, Proportion, Slice
+from infimum.diagnostics.base import MOST, ClassFigures, Slice
 from infimum.diagnostics.proportions import Groups
 
 SMALLEST = 20
@@ -43,9 +43,7 @@ def by_class(
         precision = of_predicted.accuracies()
         recall = Groups.of(labels, n_classes, weights, correct).accuracies()
     figures = [
-        ClassFigures(
-            k, names[k], int(of_predicted.count[k]), level[k], precision[k], recall[k]
-        )
+        ClassFigures(k, names[k], int(of_predicted.count[k]), level[k], precision[k], recall[k])
         for k in range(n_classes)
     ]
     worst = sorted(figures, key=badness)[: MOST["classes"]]
@@ -77,9 +75,7 @@ def worst_slices(
     level = _means(where, len(key), levels, weights, groups)
     accuracies = [None] * len(key) if labels is None else groups.accuracies()
     found = []
-    for pair, n, mean, accuracy in zip(
-        key.tolist(), groups.count.tolist(), level, accuracies, strict=True
-    ):
+    for pair, n, mean, accuracy in zip(key.tolist(), groups.count.tolist(), level, accuracies, strict=True):
         if n >= SMALLEST and mean is not None:
             first, other = divmod(pair, len(names))
             found.append(Slice(names[first], names[other], n, mean, accuracy))

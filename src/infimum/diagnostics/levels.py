@@ -35,9 +35,7 @@ class LevelTable:
         return LevelTable(distinct, Groups.of(where, len(distinct), weights, correct))
 
 
-def histogram(
-    table: LevelTable, labelled: bool, samples: tuple[Array, Array] | None
-) -> tuple[LevelBin, ...]:
+def histogram(table: LevelTable, labelled: bool, samples: tuple[Array, Array] | None) -> tuple[LevelBin, ...]:
     """Shares of levels in 50 bins of 0.02; `samples` are levels of the manifold's samples and their weights."""
     right = table.groups.right
     shares = [_shares(table.levels, table.groups.weight)]
@@ -110,7 +108,9 @@ class RiskCoverage:
         """At most 200 points, evenly spread over the coverage; the first and the last are always there."""
         grid = np.linspace(0.0, 1.0, MOST["risk_coverage"] - 1)
         last = len(self.thresholds) - 1
-        chosen = np.unique(np.minimum(np.concatenate([[0], np.searchsorted(self.coverage, grid), [last]]), last))
+        chosen = np.unique(
+            np.minimum(np.concatenate([[0], np.searchsorted(self.coverage, grid), [last]]), last)
+        )
         return self._at(chosen)
 
     def wanted(self, target: float | None) -> tuple[Wanted, ...]:
@@ -123,9 +123,7 @@ class RiskCoverage:
 
     def _at(self, chosen: Array) -> tuple[RiskPoint, ...]:
         accuracies = self.accepted.taken(chosen).accuracies()
-        rows = zip(
-            self.thresholds[chosen].tolist(), self.coverage[chosen].tolist(), accuracies, strict=True
-        )
+        rows = zip(self.thresholds[chosen].tolist(), self.coverage[chosen].tolist(), accuracies, strict=True)
         return tuple(RiskPoint(t, c, _there(accuracy)) for t, c, accuracy in rows)
 
 

@@ -14,8 +14,7 @@ from markupsafe import Markup
 
 from infimum.diagnostics.classes import badness
 from infimum.report import charts
-from infimum.report.charts.svg import clean
-from infimum.report.figures import NO_GUARANTEE, facts, floor4, verdict
+from infimum.report.figures import NO_GUARANTEE, facts, floor4, printable, sentence
 from infimum.report.provenance import fit_rows, provenance_rows
 from infimum.report.thumbnails import data_uri
 from infimum.results import Assessment
@@ -45,7 +44,7 @@ def to_html(a: Assessment, thumbnails: Mapping[int, Any] | None = None) -> str:
         script=script,
         style_hash=_hash(style),
         script_hash=_hash(script),
-        verdict=verdict(a),
+        sentence=sentence(a),
         no_guarantee=NO_GUARANTEE,
         facts=facts(a),
         ladder=charts.ladder_strips(a),
@@ -63,15 +62,14 @@ def to_html(a: Assessment, thumbnails: Mapping[int, Any] | None = None) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
+    return Environment(
         loader=PackageLoader("infimum.report", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: clean(value) if type(value) is str else value,
+        finalize=lambda value: printable(value) if type(value) is str else value,
     )
-    return environment
 
 
 @cache

@@ -19,7 +19,9 @@ def provenance_rows(a: Assessment) -> list[tuple[str, str]]:
 
 def fit_rows(a: Assessment) -> list[tuple[str, str]]:
     """What the manifold tells of its fit; nothing where it says nothing."""
-    rows = [] if a.manifold is None else [row for key, v in a.manifold.items() for row in _spelled(str(key), v)]
+    rows = (
+        [] if a.manifold is None else [row for key, v in a.manifold.items() for row in _spelled(str(key), v)]
+    )
     return [(name.replace("_", " "), value) for name, value in rows if value != "None"]
 
 

@@ -46,7 +46,9 @@ def rungs(a: Assessment) -> list[Rung]:
     ]
     if a.lambda_.source == "manifold":
         found.append(
-            _lambda("λ on samples", a.lambda_, "the manifold looks like the features of operational inputs, and ")
+            _lambda(
+                "λ on samples", a.lambda_, "the manifold looks like the features of operational inputs, and "
+            )
         )
     found.append(_lambda("λ on operation inputs", a.lambda_operation, ""))
     found += [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from infimum.report.figures import NO_GUARANTEE, facts, figures, verdict
+from infimum.report.figures import NO_GUARANTEE, facts, figures, printable, verdict
 from infimum.results import Assessment
 
 WIDTH = 100
@@ -15,17 +15,12 @@ def to_text(a: Assessment) -> str:
     rows = figures(a)
     label = max(len(row.label) for row in rows)
     value = max(len(row.value) for row in rows)
-    lines = [_printable(a.network), "", *textwrap.wrap(verdict(a), WIDTH), ""]
+    lines = [printable(a.network), "", *textwrap.wrap(verdict(a), WIDTH), ""]
     lines += [f"  {r.label:<{label}}  {r.value:<{value}}  {r.about}" for r in rows]
     lines += ["", *textwrap.wrap(NO_GUARANTEE, WIDTH), ""]
     for fact in facts(a):
         lines += textwrap.wrap(fact, WIDTH)
     for head, items in (("note", a.notes), ("warning", a.warnings)):
         for item in items:
-            lines += textwrap.wrap(f"{head}: {_printable(item)}", WIDTH, subsequent_indent="  ")
+            lines += textwrap.wrap(f"{head}: {printable(item)}", WIDTH, subsequent_indent="  ")
     return "\n".join(lines) + "\n"
-
-
-def _printable(text: str) -> str:
-    """Text from outside without control characters, which could rewrite a terminal's screen."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -32,7 +32,9 @@ def convergence_chart(a: Assessment) -> Chart | None:
     ended = "rule held" if a.lambda_.converged else "rule did not hold"
     plot.upright(last.n, f"stopped: {ended}", "stop")
     for b in history:
-        plot.hover(b.n, b.value, "lambda", f"{short(b.n)} samples: λ = {b.value:.5f} ± {b.standard_error:.5f}")
+        plot.hover(
+            b.n, b.value, "lambda", f"{short(b.n)} samples: λ = {b.value:.5f} ± {b.standard_error:.5f}"
+        )
     says = (
         f"λ on samples ends at {last.value:.4f} after {last.n:,} samples, with a sampling standard error of "
         f"{last.standard_error:.5f}; the stopping rule ({rule}) {'held' if a.lambda_.converged else 'did not hold'}. "

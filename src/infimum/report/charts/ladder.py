@@ -28,10 +28,10 @@ def ladder_strips(a: Assessment) -> LadderStrips:
     return LadderStrips(axis(scale, target), rows)
 
 
-def axis(scale: Scale, target: float | None = None) -> Markup:
+def axis(scale: Scale, target: float | None = None, about: int = 5) -> Markup:
     """The numbers of a strip's axis; the first and last are drawn inwards, not over the edge."""
     parts = []
-    for value in scale.ticks(5):
+    for value in scale.ticks(about):
         at = scale.at(value)
         anchor = "start" if at < 0.02 else "end" if at > 0.98 else "middle"
         parts.append(tag("text", short(value), x=percent(at), y="14", text_anchor=anchor))
@@ -77,10 +77,10 @@ def strip(rung: Rung, scale: Scale, target: float | None) -> Markup:
     )
 
 
-def lines(scale: Scale, target: float | None) -> list[Markup]:
+def lines(scale: Scale, target: float | None, about: int = 5) -> list[Markup]:
     """Grid lines of a strip, and the target's."""
     found = []
-    for value in scale.ticks(5):
+    for value in scale.ticks(about):
         x = percent(scale.at(value))
         found.append(tag("line", x1=x, x2=x, y1="0", y2="100%", class_="grid"))
     if target is not None:

@@ -23,7 +23,9 @@ def risk_chart(d: Diagnostics) -> Chart | None:
         f"{1 - half.accuracy.value:.2%} are. Area under the curve (AURC): {d.aurc:.5f}."
     )
     # Intervals of the first few inputs reach to 1 and would press the curve to the floor.
-    highest = max([1 - p.accuracy.value for p in points] + [1 - p.accuracy.low for p in points[-1:]] + [0.001])
+    highest = max(
+        [1 - p.accuracy.value for p in points] + [1 - p.accuracy.low for p in points[-1:]] + [0.001]
+    )
     step = round_step(highest / 4)
     plot = Plot(Scale(0.0, 1.0), Scale(0.0, -((-highest * 1.05) // step) * step))
     ticks = [(v, short(100 * v) + " %") for v in plot.y.ticks(5)]

@@ -11,6 +11,9 @@ from infimum.report.charts.ladder import axis, lines
 from infimum.report.charts.scale import Scale, probability_axis
 from infimum.report.charts.svg import percent, tag
 
+TICKS = 3
+"""About so many numbers on the axis: the column is narrow."""
+
 
 class ClassStrips(NamedTuple):
     """The axis, and a strip for each class in the order given."""
@@ -28,11 +31,11 @@ def class_strips(classes: list[ClassFigures]) -> ClassStrips:
         if v is not None
     ]
     scale = probability_axis(values)
-    return ClassStrips(axis(scale), tuple(_strip(c, scale) for c in classes))
+    return ClassStrips(axis(scale, about=TICKS), tuple(_strip(c, scale) for c in classes))
 
 
 def _strip(c: ClassFigures, scale: Scale) -> Markup:
-    parts = lines(scale, None)
+    parts = lines(scale, None, TICKS)
     for kind, y, proportion in (("precision", 9, c.precision), ("recall", 19, c.recall)):
         if proportion is not None:
             parts.append(_interval(kind, y, proportion, scale))

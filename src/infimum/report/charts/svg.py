@@ -9,27 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from infimum.report.charts.scale import Scale, short
+from infimum.report.figures import printable
 
 INNER = 1000
 """Width and height of the stretched part, in its own units."""
 
 
 def tag(name: str, *children: str, **attributes: str | float | None) -> Markup:
-    """An element; text is escaped, Markup is not. `class_` is class, `stroke_width` is stroke-width.
+    """An element; text is cleaned and escaped, Markup is not. `class_` is class, `stroke_width` is stroke-width.
 
     >>> tag("text", "a<b", class_="x", x="5%")
     Markup('<text class="x" x="5%">a&lt;b</text>')
     """
-    inside = Markup("").join(children)
+    inside = Markup("").join(c if isinstance(c, Markup) else printable(c) for c in children)
     given = Markup("").join(
-        Markup(' {}="{}"').format(Markup(key.rstrip("_").replace("_", "-")), value)
+        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), value)
         for key, value in attributes.items()
         if value is not None
     )
-    return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), given, inside)
+    return Markup("<{0}{1}>{2}</{0}>").format(name, given, inside)
 
 
 def percent(fraction: float) -> str:
@@ -50,9 +51,7 @@ class Plot:
         self._stretched: list[Markup] = []
         self._marks: list[Markup] = []
 
-    def grid(
-        self, x_label: str, y_label: str, y_ticks: Sequence[tuple[float, str]] | None = None
-    ) -> None:
+    def grid(self, x_label: str, y_label: str, y_ticks: Sequence[tuple[float, str]] | None = None) -> None:
         """Grid lines, tick labels and the names of the axes."""
         for value in self.x.ticks():
             x = percent(self.x.at(value))
@@ -79,7 +78,9 @@ class Plot:
         path = "M" + "L".join(self._inner(x, y) for x, y in points)
         self._stretched.append(tag("path", d=path, class_=f"line s-{series}"))
 
-    def area(self, upper: Sequence[tuple[float, float]], lower: Sequence[tuple[float, float]], series: str) -> None:
+    def area(
+        self, upper: Sequence[tuple[float, float]], lower: Sequence[tuple[float, float]], series: str
+    ) -> None:
         """The band between two lines over the same places."""
         path = "M" + "L".join(self._inner(x, y) for x, y in [*upper, *reversed(lower)]) + "Z"
         self._stretched.append(tag("path", d=path, class_=f"area s-{series}"))
@@ -168,15 +169,3 @@ class Plot:
             aria_labelledby=f"{key}-title",
             aria_describedby=f"{key}-desc",
         )
-
-
-def clean(text: str) -> str:
-    """Text from outside with what cannot be shown (control characters, halves of letters) replaced.
-
-    >>> clean("a\\x00b")
-    'a�b'
-    """
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-
-
-__all__ = ["Plot", "clean", "escape", "percent", "tag"]
