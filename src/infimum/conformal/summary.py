@@ -141,6 +141,11 @@ class LambdaSummary:
         """All parts; that of the manifold must be told, it cannot be seen from here."""
         return StandardError(self.calibration_error, self.sampling_error, manifold)
 
+    def level_distribution(self) -> tuple[Float[np.ndarray, " b"], Float[np.ndarray, " b"]]:
+        """Success levels that can occur and the weight of each; inputs read as NaN are left out."""
+        weight, levels = self._weight_and_levels(self._weight)
+        return np.broadcast_to(levels, weight.shape).ravel(), weight.ravel()
+
     def _weight_and_levels(self, weight: Array) -> tuple[Array, Array]:
         table = level_table(self.n_calibration, self.step)
         if self.empty == "nan":
