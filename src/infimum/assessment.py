@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import platform
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-import infimum
 from infimum.bounds import (
     Bound,
     clopper_pearson,
@@ -23,12 +21,14 @@ from infimum.conformal import RAPS, Calibration, LambdaSummary, Score, TopTwo, c
 from infimum.conformal.fitting import true_ranks
 from infimum.conformal.scores import score_to_dict
 from infimum.conformal.success import Empty, Step, levels_of
+from infimum.diagnostics import diagnose
 from infimum.errors import InputError
 from infimum.head import AnyHead
 from infimum.manifold import Manifold, fit_gmm, fit_kernel
 from infimum.manifold.gmm import Covariance
 from infimum.outputs import Outputs, check_one_network
 from infimum.overlap import rows_also_in
+from infimum.provenance import origin
 from infimum.results import Assessment, CalibrationFacts, LambdaEstimate, Success, Target
 from infimum.sampling import Progress, Stopping, sample_lambda
 
@@ -128,7 +128,7 @@ def assess(
     levels = levels_of(counts.count_top, counts.count_second, conformal.n, step, empty)
 
     law: Manifold | None = None
-    estimate, interrupted, manifold_lambda = on_operation, False, None
+    estimate, interrupted, manifold_lambda, samples = on_operation, False, None, None
     if source is None:
         notes.append(_why_no_manifold(manifold, head, operation, manifold_data))
     else:
@@ -147,6 +147,7 @@ def assess(
         run = sample_lambda(law, head, conformal, stopping, seed, step, empty, progress)
         interrupted = run.interrupted
         if run.summary.n:
+            samples = run.summary.level_distribution()
             estimate = LambdaEstimate(
                 value=run.summary.value,
                 standard_error=run.summary.standard_error(manifold=behind.sampling_error),
@@ -194,13 +195,11 @@ def assess(
             interrupted=interrupted,
         ),
         notes=tuple(notes),
-        provenance={
-            "infimum": infimum.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-            "seed": seed,
-        },
+        provenance=origin(
+            seed, {"calibration": calibration, "tuning": tuning, "operation": operation}, manifold_data
+        ),
         interrupted=interrupted,
+        diagnostics=diagnose(operation, levels, samples, wanted),
         **_with_labels(operation, levels),
     )
 

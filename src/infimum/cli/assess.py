@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +18,7 @@ from infimum.cli.progress import sampling_progress
 from infimum.errors import InputError
 
 MANIFOLD = "Manifold and sampling"
+WRITTEN = ("assessment.json", "report.html", "report.md")
 
 
 class ManifoldName(StrEnum):
@@ -70,7 +73,9 @@ def assess(
     tuning_labels: n.TuningLabels = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Where to write assessment.json and report.md."),
+        typer.Option(
+            "--out", metavar="DIR", help="Where to write assessment.json, report.html and report.md."
+        ),
     ] = None,
     target: Annotated[
         float | None,
@@ -235,6 +240,8 @@ def assess(
             name=name or (out.resolve().name if out is not None else "network"),
             progress=progress,
         )
+    command = shlex.join(["infimum", *sys.argv[1:]])
+    result = replace(result, provenance={**result.provenance, "command": command})
     if out is not None:
         result.save(out)
     if json == "-":
@@ -244,7 +251,7 @@ def assess(
     if json != "-" and not quiet:
         typer.echo(result.summary())
         if out is not None:
-            typer.echo(f"written: {out / 'assessment.json'}, {out / 'report.md'}")
+            typer.echo(f"written: {', '.join(str(out / name) for name in WRITTEN)}")
     if result.interrupted:
         raise typer.Exit(130)
     if result.target is not None and not result.target.met:

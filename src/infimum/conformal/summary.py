@@ -143,6 +143,11 @@ class LambdaSummary:
             self.calibration_error, self.sampling_error if sampling is None else sampling, manifold
         )
 
+    def level_distribution(self) -> tuple[Float[np.ndarray, " b"], Float[np.ndarray, " b"]]:
+        """Success levels that can occur and the weight of each; inputs read as NaN are left out."""
+        weight, levels = self._weight_and_levels(self._weight)
+        return np.broadcast_to(levels, weight.shape).ravel(), weight.ravel()
+
     def _weight_and_levels(self, weight: Array) -> tuple[Array, Array]:
         table = level_table(self.n_calibration, self.step)
         if self.empty == "nan":
