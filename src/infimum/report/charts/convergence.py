@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from infimum.report.charts.base import Chart, Series, thinned
-from infimum.report.charts.scale import Scale, round_step, short
+from infimum.report.charts.scale import Scale, round_step
 from infimum.report.charts.svg import Plot
 from infimum.results import Assessment
 
@@ -33,7 +33,7 @@ def convergence_chart(a: Assessment) -> Chart | None:
     plot.upright(float(last.n), f"stopped: {ended}", "stop")
     for b in history:
         plot.hover(
-            float(b.n), b.value, "lambda", f"{short(b.n)} samples: λ = {b.value:.5f} ± {b.standard_error:.5f}"
+            float(b.n), b.value, "lambda", f"{b.n:,} samples: λ = {b.value:.5f} ± {b.standard_error:.5f}"
         )
     says = (
         f"λ on samples ends at {last.value:.4f} after {last.n:,} samples, with a sampling standard error of "
