@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Int, Shaped
 
 from infimum.checks import Array
-from infimum.diagnostics.base import MOST, ClassFigures, Slice
+from infimum.diagnostics.base import MOST, ClassFigures, Proportion, Slice
 from infimum.diagnostics.proportions import Groups
 
 SMALLEST = 20
@@ -38,7 +38,8 @@ def by_class(
     correct = None if labels is None else predicted == labels
     of_predicted = Groups.of(predicted, n_classes, weights, correct)
     level = _means(predicted, n_classes, levels, weights, of_predicted)
-    precision = recall = [None] * n_classes  # type: list[Proportion | None]
+    precision: list[Proportion | None] = [None] * n_classes
+    recall = precision
     if labels is not None:
         precision = of_predicted.accuracies()
         recall = Groups.of(labels, n_classes, weights, correct).accuracies()
@@ -73,7 +74,8 @@ def worst_slices(
     key, where = np.unique(predicted * len(names) + second, return_inverse=True)
     groups = Groups.of(where, len(key), weights, None if labels is None else predicted == labels)
     level = _means(where, len(key), levels, weights, groups)
-    accuracies = [None] * len(key) if labels is None else groups.accuracies()
+    none: list[Proportion | None] = [None] * len(key)
+    accuracies = none if labels is None else groups.accuracies()
     found = []
     for pair, n, mean, accuracy in zip(key.tolist(), groups.inputs.tolist(), level, accuracies, strict=True):
         if n >= SMALLEST and mean is not None:
