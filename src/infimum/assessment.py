@@ -30,7 +30,7 @@ from infimum.outputs import Outputs, check_one_network
 from infimum.overlap import rows_also_in
 from infimum.provenance import origin
 from infimum.results import Assessment, CalibrationFacts, LambdaEstimate, Success, Target
-from infimum.sampling import Progress, Stopping, sample_lambda
+from infimum.sampling import Draw, Progress, Stopping, sample_lambda
 
 ManifoldName = Literal["kernel", "gmm", "none"]
 
@@ -52,6 +52,7 @@ def assess(
     covariance: Covariance = "full",
     bandwidth: Real = 0.1,
     stopping: Stopping | None = None,
+    draw: Draw = "independent",
     seed: int = 0,
     exchangeability: bool = True,
     target: Real | None = None,
@@ -77,7 +78,7 @@ def assess(
         "kernel", "gmm" (the paper's) or "none"; by default kernel where head and features are there.
     components, covariance, bandwidth
         Of the mixture; of the kernel.
-    stopping, seed, progress
+    stopping, draw, seed, progress
         Of the sampling. Same seed, same result.
     exchangeability
         Whether to test that calibration and operation are alike, which every bound assumes.
@@ -144,19 +145,19 @@ def assess(
         behind = LambdaSummary(conformal.n, step, empty)
         behind.add(conformal.top_two(head.logits(features)), weights)
         manifold_lambda = behind.value
-        run = sample_lambda(law, head, conformal, stopping, seed, step, empty, progress)
+        run = sample_lambda(law, head, conformal, stopping, seed, step, empty, progress, draw)
         interrupted = run.interrupted
         if run.summary.n:
             samples = run.summary.level_distribution()
             estimate = LambdaEstimate(
                 value=run.summary.value,
-                standard_error=run.summary.standard_error(manifold=behind.sampling_error),
+                standard_error=run.summary.standard_error(behind.sampling_error, run.sampling_error),
                 source="manifold",
                 n=run.summary.n,
                 effective_n=run.summary.effective_n,
                 never_singleton=run.summary.never_singleton,
                 converged=run.converged,
-                stopping=run.stopping.to_dict(),
+                stopping={**run.stopping.to_dict(), "draw": draw},
                 history=run.history,
             )
 

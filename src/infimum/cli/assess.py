@@ -38,6 +38,13 @@ class CovarianceName(StrEnum):
     spherical = "spherical"
 
 
+class DrawName(StrEnum):
+    """How samples are drawn."""
+
+    independent = "independent"
+    sobol = "sobol"
+
+
 class RuleName(StrEnum):
     """Stopping rules."""
 
@@ -160,6 +167,14 @@ def assess(
     seconds: Annotated[
         float, typer.Option("--seconds", help="Of the rule time.", rich_help_panel=MANIFOLD)
     ] = 60.0,
+    draw: Annotated[
+        DrawName,
+        typer.Option(
+            "--draw",
+            help="independent samples, or batches of sobol points: fewer for a small --tolerance.",
+            rich_help_panel=MANIFOLD,
+        ),
+    ] = DrawName.independent,
     batch: Annotated[
         int, typer.Option("--batch", min=1, help="Samples at a time.", rich_help_panel=MANIFOLD)
     ] = 20_000,
@@ -233,6 +248,7 @@ def assess(
             covariance=covariance.value,
             bandwidth=bandwidth,
             stopping=infimum.Stopping(stopping.value, tolerance, max_samples, seconds, batch),
+            draw=draw.value,
             seed=seed,
             exchangeability=exchangeability,
             target=target,
