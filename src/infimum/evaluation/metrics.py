@@ -71,16 +71,22 @@ def by_position(
     ]
 
 
-def reliability(
-    levels: Float[np.ndarray, " n"], correct: Bool[np.ndarray, " n"], bins: int = 10
-) -> list[dict[str, float | int]]:
-    """Mean λ(x), number and number correct of about equally many inputs in order of λ(x); ties stay together.
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
+"""Where the reliability diagram's bins end, as shares of the inputs in order of λ(x): finer where λ(x) is low."""
 
-    >>> reliability(np.array([0.2, 0.2, 0.9, 0.9]), np.array([False, True, True, True]), bins=2)
+
+def reliability(
+    levels: Float[np.ndarray, " n"],
+    correct: Bool[np.ndarray, " n"],
+    shares: tuple[float, ...] = SHARES,
+) -> list[dict[str, float | int]]:
+    """Mean λ(x), number and number correct of bins in order of λ(x); equal levels stay together.
+
+    >>> reliability(np.array([0.2, 0.2, 0.9, 0.9]), np.array([False, True, True, True]), shares=(0.5,))
     [{'level': 0.2, 'n': 2, 'correct': 1}, {'level': 0.9, 'n': 2, 'correct': 2}]
     """
-    edges = np.unique(np.quantile(levels, np.arange(1, bins) / bins, method="inverted_cdf"))
-    part = np.searchsorted(edges, levels, side="left")
+    edges = np.unique(np.quantile(levels, shares, method="inverted_cdf"))
+    part = np.searchsorted(edges, levels, side="left")  # a level equal to an edge ends the bin below it
     return [
         {
             "level": float(levels[part == b].mean()),
