@@ -18,6 +18,7 @@ lint: .venv/tests
 benchmark: .venv/package
 	$(BIN)/python benchmarks/standard_error.py
 	$(BIN)/python benchmarks/success_levels.py
+	$(BIN)/python benchmarks/bounds_coverage.py
 
 clean:
 	rm -rf .venv demo

@@ -86,7 +86,7 @@ def assess(
     ] = None,
     target: Annotated[
         float | None,
-        typer.Option("--target", help="Exit 0 if a certified bound reaches this reliability, 1 if not."),
+        typer.Option("--target", help="Exit 0 if the Clopper–Pearson bound reaches this reliability, 1 if not."),
     ] = None,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the certified bounds.")] = 0.95,
     name: Annotated[str | None, typer.Option("--name", help="Of the network. (default: DIR's name)")] = None,
