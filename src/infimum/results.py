@@ -185,6 +185,15 @@ class Assessment:
                 check_types(ManifoldFit(**known), "assessment.manifold")
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(f"not a whole assessment ({error!r})") from error
+        figures = [
+            made.lambda_,
+            made.lambda_operation,
+            *made.lambda_.history,
+            *made.certified,
+            *made.estimates,
+        ]
+        if not all(0 <= figure.value <= 1 for figure in figures):
+            raise InputError("not an assessment: it holds a probability outside 0 to 1")
         if not made.certified:
             raise InputError("not a whole assessment: certified is empty")
         return made
