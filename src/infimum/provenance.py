@@ -29,7 +29,7 @@ def origin(
     if manifold_data is not None:
         inputs["manifold data"] = {"features": fingerprint(manifold_data)}
     if isinstance(head, Head):
-        inputs["head"] = {"weight": fingerprint(head.weight), "bias": fingerprint(head.bias)}
+        inputs["head"] = {"weight": fingerprint(head.weight), "bias": fingerprint(np.asarray(head.bias))}
     return {
         "infimum": infimum.__version__,
         **{package: _version(package) for package in PACKAGES},
