@@ -10,7 +10,8 @@ import pytest
 from conftest_types import Toy
 
 from infimum import Assessment, Head, InputError, Outputs, Stopping, assess
-from infimum.conformal import LAC, RAPS
+from infimum.bounds import Bound, confidence_floor, marginal_conformal
+from infimum.conformal import LAC, RAPS, calibrate
 from infimum.sampling import Batch
 
 STOP = Stopping("samples", max_samples=4000, batch=2000)
@@ -66,6 +67,55 @@ def test_json_round_trip(toy: Toy, data: dict[str, Outputs], tmp_path: Path) -> 
     del d["target"]
     with pytest.raises(InputError, match="target"):
         Assessment.from_dict(d)
+
+
+def test_certified_bounds(toy: Toy, data: dict[str, Outputs]) -> None:
+    """Clopper–Pearson first; those from success levels beside it, with what they rest on."""
+    a = assess(data["calibration"], data["operation"], score=LAC())
+    assert [b.method for b in a.certified] == ["clopper_pearson", "marginal_conformal", "confidence_floor"]
+    accuracy = toy.outputs(50_000, np.random.default_rng(2)).accuracy
+    assert all(0 < b.value < accuracy for b in a.certified[:2])
+    assert [b.n for b in a.certified] == [300] * 3
+    error = a.certified[1].details["error_level"]
+    assert f"300 labelled inputs, 900 unlabelled, at error level {error:.4f}" in a.summary()
+    calibration = calibrate(data["calibration"].logits, data["calibration"].labels, score=LAC())
+    assert marginal_conformal(calibration, data["operation"].logits) == a.certified[1]
+    assert confidence_floor(calibration, data["operation"].logits) == a.certified[2]
+
+
+def test_target_is_judged_by_the_method_named_beforehand(
+    data: dict[str, Outputs], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A larger bound of another method does not meet the target, nor does it enter the verdict."""
+    larger = Bound(0.9999, 0.95, "marginal_conformal", 300, ("x",))
+    monkeypatch.setattr("infimum.assessment._from_success_levels", lambda *_: (larger,))
+    a = assess(data["calibration"], data["operation"], target=0.999)
+    assert larger in a.certified
+    assert (a.target.met, a.target.by) == (False, "clopper_pearson")
+    assert f"NOT met. At least {a.certified[0].value:.3f}"[:-1] in a.summary()
+    assert "the largest of several, picked afterwards" in " ".join(a.summary().lower().split())
+
+
+def test_bounds_from_success_levels_are_withheld_where_they_do_not_hold(data: dict[str, Outputs]) -> None:
+    cal, ops = data["calibration"], data["operation"]
+    weighted = assess(cal, Outputs(ops.logits, weights=np.linspace(1, 2, 900)))
+    tuned = assess(cal, ops, tuning=cal, score=RAPS(k_reg="auto"))
+    for a, why in ((weighted, "the operation is weighted"), (tuned, "tuned on calibration rows")):
+        assert [b.method for b in a.certified] == ["clopper_pearson"]
+        assert any(why in note for note in a.notes)
+    assert len(assess(cal, ops, tuning=cal).certified) == 3  # nothing was tuned
+
+
+def test_files_of_the_first_version_are_read(data: dict[str, Outputs]) -> None:
+    """Bounds had no details, and plug-in values stood under estimates."""
+    a = assess(data["calibration"], data["operation"], target=0.5)
+    d = json.loads(a.to_json())
+    d["certified"] = [{k: v for k, v in d["certified"][0].items() if k != "details"}]
+    d["estimates"] = [{"value": 0.8, "method": "marginal_conformal", "note": "point estimate"}]
+    old = Assessment.from_dict(d)
+    assert old.certified == a.certified[:1]
+    assert "marginal conformal, estimate" in old.summary()
+    assert "picked afterwards" not in old.summary()
 
 
 def test_same_seed_same_assessment(toy: Toy, data: dict[str, Outputs]) -> None:
@@ -142,6 +192,27 @@ def test_warnings(toy: Toy, data: dict[str, Outputs]) -> None:
     assert warned(assess(cal, ops, head=toy.head, stopping=short), "before its stopping rule held")
 
 
+def test_operation_unlike_calibration(data: dict[str, Outputs]) -> None:
+    """Said in the summary, in the bound's assumptions and so in the verdict; it can be switched off."""
+    cal, ops = data["calibration"], Outputs(data["operation"].logits * 0.4)
+    a = assess(cal, ops)
+    assert a.exchangeability.rejected
+    assert warned(a, "calibration and operation are not alike")
+    assert "which a test REJECTS (p ≤ 0.002)" in a.certified[0].assumptions[-1]
+    assert "which a test REJECTS" in " ".join(a.summary().split())
+    assert Assessment.from_dict(json.loads(a.to_json())) == a
+    alike = assess(cal, data["operation"])
+    assert not alike.exchangeability.rejected
+    assert "no difference found" in alike.summary()
+    assert alike.certified[0].value == a.certified[0].value
+    off = assess(cal, ops, exchangeability=False)
+    assert off.exchangeability is None
+    assert not warned(off, "not alike")
+    old = off.to_dict()
+    del old["exchangeability"]  # as files of before
+    assert Assessment.from_dict(old) == off
+
+
 def test_overconfident_manifold_data_is_suspected(toy: Toy, data: dict[str, Outputs]) -> None:
     """Features further from the boundaries than the operation's, as those of training inputs are."""
     sure = toy.means[np.random.default_rng(0).integers(4, size=400)] * 1.8
@@ -173,7 +244,7 @@ def test_readings(data: dict[str, Outputs], options: dict) -> None:
     a = assess(data["calibration"], data["operation"], score=LAC(), **options)
     assert 0 < a.lambda_operation.value < 1
     exact = assess(data["calibration"], data["operation"], score=LAC())
-    assert a.estimates == exact.estimates  # the theorems need exact levels
+    assert a.certified == exact.certified  # the theorems need exact levels
     assert not a.calibration.randomize
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -9,13 +10,14 @@ import numpy as np
 from infimum.bounds import (
     Bound,
     clopper_pearson,
-    confidence_floor_estimate,
-    marginal_conformal_estimate,
+    confidence_floor_of_counts,
+    marginal_conformal_of_counts,
 )
 from infimum.bounds.base import check_confidence
-from infimum.caveats import warnings_about
+from infimum.bounds.exchangeability import exchangeability as test_exchangeability
+from infimum.caveats import contradicted, warnings_about
 from infimum.checks import Array, Real, check_matrix, exact_fraction
-from infimum.conformal import RAPS, Calibration, LambdaSummary, Score, calibrate
+from infimum.conformal import RAPS, Calibration, LambdaSummary, Score, TopTwo, calibrate
 from infimum.conformal.fitting import true_ranks
 from infimum.conformal.scores import score_to_dict
 from infimum.conformal.success import Empty, Step, levels_of
@@ -24,11 +26,11 @@ from infimum.errors import InputError
 from infimum.head import AnyHead
 from infimum.manifold import Manifold, fit_gmm, fit_kernel
 from infimum.manifold.gmm import Covariance
-from infimum.outputs import Outputs
+from infimum.outputs import Outputs, check_one_network
 from infimum.overlap import rows_also_in
 from infimum.provenance import origin
 from infimum.results import Assessment, CalibrationFacts, LambdaEstimate, Success, Target
-from infimum.sampling import Progress, Stopping, sample_lambda
+from infimum.sampling import Draw, Progress, Stopping, sample_lambda
 
 ManifoldName = Literal["kernel", "gmm", "none"]
 
@@ -50,13 +52,15 @@ def assess(
     covariance: Covariance = "full",
     bandwidth: Real = 0.1,
     stopping: Stopping | None = None,
+    draw: Draw = "independent",
     seed: int = 0,
+    exchangeability: bool = True,
     target: Real | None = None,
     confidence: Real = 0.95,
     name: str = "network",
     progress: Progress | None = None,
 ) -> Assessment:
-    """Assess how reliable a classifier is on its operation (the paper's whole process, and a certified bound).
+    """Assess how reliable a classifier is on its operation (the paper's whole process, and certified bounds).
 
     Parameters
     ----------
@@ -74,10 +78,13 @@ def assess(
         "kernel", "gmm" (the paper's) or "none"; by default kernel where head and features are there.
     components, covariance, bandwidth
         Of the mixture; of the kernel.
-    stopping, seed, progress
+    stopping, draw, seed, progress
         Of the sampling. Same seed, same result.
+    exchangeability
+        Whether to test that calibration and operation are alike, which every bound assumes.
     target, confidence
-        A reliability that a certified bound is to meet, in (0, 1).
+        A reliability that the Clopper–Pearson bound on the labelled rows is to meet, in (0, 1); confidence of
+        each certified bound. The other bounds are listed beside it and do not decide.
 
     Raises
     ------
@@ -92,25 +99,10 @@ def assess(
     >>> result.target.met, result.lambda_.source
     (True, 'operation')
     """
-    for what, outputs in (("calibration", calibration), ("operation", operation)):
-        if not isinstance(outputs, Outputs):
-            raise InputError(
-                f"{what} must be Outputs, for example Outputs(logits, labels), not {type(outputs).__name__}"
-            )
+    check_one_network(calibration, operation)
     score = RAPS() if score is None else score
     confidence = check_confidence(confidence)
     wanted = None if target is None else float(exact_fraction(target, "target"))
-    if operation.n_classes != calibration.n_classes:
-        raise InputError(
-            f"calibration has {calibration.n_classes} classes, operation has {operation.n_classes}: "
-            "they are not outputs of one network"
-        )
-    names = (calibration.class_names, operation.class_names)
-    if names[0] is not None and names[1] is not None and tuple(names[0]) != tuple(names[1]):
-        raise InputError(
-            "class_names of calibration and operation differ, or stand in another order: "
-            "the columns of their logits do not mean the same classes"
-        )
     source = _features_and_head(manifold, head, manifold_data, operation, calibration.n_classes)
     conformal = calibrate(
         calibration.logits,
@@ -153,25 +145,29 @@ def assess(
         behind = LambdaSummary(conformal.n, step, empty)
         behind.add(conformal.top_two(head.logits(features)), weights)
         manifold_lambda = behind.value
-        run = sample_lambda(law, head, conformal, stopping, seed, step, empty, progress)
+        run = sample_lambda(law, head, conformal, stopping, seed, step, empty, progress, draw)
         interrupted = run.interrupted
         if run.summary.n:
             samples = run.summary.level_distribution()
             estimate = LambdaEstimate(
                 value=run.summary.value,
-                standard_error=run.summary.standard_error(manifold=behind.sampling_error),
+                standard_error=run.summary.standard_error(behind.sampling_error, run.sampling_error),
                 source="manifold",
                 n=run.summary.n,
                 effective_n=run.summary.effective_n,
                 never_singleton=run.summary.never_singleton,
                 converged=run.converged,
-                stopping=run.stopping.to_dict(),
+                stopping={**run.stopping.to_dict(), "draw": draw},
                 history=run.history,
             )
 
-    certified = (_binomial(calibration, tuning, confidence, operation.weights is not None),)
-    best = max(certified, key=lambda bound: bound.value)
-    plain = real if step is None and empty == "argmax" else _plain_summary(conformal, counts, operation)
+    judge = _binomial(calibration, tuning, confidence, operation.weights is not None)
+    withheld = _why_withheld(calibration, operation, tuning, conformal)
+    if withheld is not None:
+        notes.append(f"the bounds from success levels are not given: {withheld}")
+    certified = (judge, *(_from_success_levels(conformal, counts, confidence) if withheld is None else ()))
+    alike = test_exchangeability(calibration, operation, seed=seed) if exchangeability else None
+    certified = contradicted(certified, alike)
     return Assessment(
         network=name,
         n_classes=calibration.n_classes,
@@ -181,12 +177,10 @@ def assess(
         lambda_=estimate,
         lambda_operation=on_operation,
         certified=certified,
-        estimates=(
-            marginal_conformal_estimate(plain.p_second_distribution()),
-            confidence_floor_estimate(plain.value),
-        ),
-        target=None if wanted is None else Target(wanted, confidence, best.value >= wanted, best.method),
+        estimates=(),
+        target=None if wanted is None else Target(wanted, confidence, judge.value >= wanted, judge.method),
         manifold=None if law is None else law.fit.to_dict(),
+        exchangeability=alike,
         warnings=warnings_about(
             calibration=calibration,
             operation=operation,
@@ -198,6 +192,7 @@ def assess(
             manifold_lambda=None if manifold_data is None else manifold_lambda,
             head=head,
             target=wanted,
+            alike=alike,
             interrupted=interrupted,
         ),
         notes=tuple(notes),
@@ -267,14 +262,27 @@ def _binomial(calibration: Outputs, tuning: Outputs | None, confidence: float, w
     unweighted = (
         "the operational profile is that of the labelled inputs: the operation's weights do not enter"
     )
-    return Bound(bound.value, bound.confidence, bound.method, bound.n, (*bound.assumptions, unweighted))
+    return replace(bound, assumptions=(*bound.assumptions, unweighted))
 
 
-def _plain_summary(conformal: Calibration, counts: Any, operation: Outputs) -> LambdaSummary:
-    """λ as the theorems of METHOD §5 need it: exact levels, the top label never dropped."""
-    summary = LambdaSummary(conformal.n)
-    summary.add(counts, operation.weights)
-    return summary
+def _why_withheld(
+    calibration: Outputs, operation: Outputs, tuning: Outputs | None, conformal: Calibration
+) -> str | None:
+    """What breaks the law of the p-values that the bounds from success levels rest on, if anything does."""
+    if operation.weights is not None:
+        return "the operation is weighted, and the calibration is not of the weighted distribution"
+    if tuning is not None and conformal.n_tuning and rows_also_in(calibration, tuning).any():
+        return "the score or the temperature was tuned on calibration rows"
+    return None
+
+
+def _from_success_levels(conformal: Calibration, counts: TopTwo, confidence: float) -> tuple[Bound, ...]:
+    """Bounds from the p-values alone: exact levels, the top label never dropped, whatever λ's reading is."""
+    histogram = np.bincount(counts.count_second, minlength=conformal.n + 2)
+    return (
+        marginal_conformal_of_counts(histogram, confidence),
+        confidence_floor_of_counts(histogram, confidence),
+    )
 
 
 def _facts(conformal: Calibration) -> CalibrationFacts:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from infimum.bounds import Bound, Exchangeability
 from infimum.conformal import Calibration
 from infimum.head import AnyHead
 from infimum.manifold.base import ManifoldFit
@@ -30,12 +33,14 @@ def warnings_about(
     manifold_lambda: float | None,
     head: AnyHead | None,
     target: float | None,
+    alike: Exchangeability | None,
     interrupted: bool,
 ) -> tuple[str, ...]:
     """All warnings an assessment owes its reader, the gravest first."""
     found: list[str | None] = [
         "interrupted: sampling was stopped before its rule held" if interrupted else None,
-        *_same_rows(calibration, operation, tuning),
+        not_alike(alike),
+        *same_rows(calibration, operation, tuning),
         _wrong_head(operation, head),
         *_calibration(calibration, conformal, estimate, target),
         saturation("calibration", calibration),
@@ -50,7 +55,27 @@ def warnings_about(
     return tuple(warning for warning in found if warning is not None)
 
 
-def _same_rows(calibration: Outputs, operation: Outputs, tuning: Outputs | None) -> list[str | None]:
+def not_alike(alike: Exchangeability | None) -> str | None:
+    """A warning where calibration and operation differ, and what to do then."""
+    if alike is None or not alike.rejected:
+        return None
+    return (
+        f"calibration and operation are not alike ({alike.in_words}): what is said here, bounds included, holds for "
+        "inputs like the calibration's, not for this operation. Look for a difference in preprocessing; else label "
+        "a random sample of the operation and calibrate and certify on that"
+    )
+
+
+def contradicted(bounds: tuple[Bound, ...], alike: Exchangeability | None) -> tuple[Bound, ...]:
+    """The bounds; where calibration and operation differ, with that among what they assume."""
+    if alike is None or not alike.rejected:
+        return bounds
+    against = f"labelled and operational inputs are alike, which a test REJECTS (p {alike.p_in_words})"
+    return tuple(replace(bound, assumptions=(*bound.assumptions, against)) for bound in bounds)
+
+
+def same_rows(calibration: Outputs, operation: Outputs, tuning: Outputs | None) -> list[str | None]:
+    """Warnings where rows of one data set occur in another."""
     again = int(rows_also_in(calibration, operation).sum())
     found = [
         f"{again} of the {len(operation)} operation inputs are calibration rows too: λ is not independent of them"

@@ -160,6 +160,26 @@ class Outputs:
             raise InputError(f"{path}: the name must end in .npz, .safetensors or .parquet")
 
 
+def check_one_network(calibration: Outputs, operation: Outputs) -> None:
+    """Raise InputError unless both are Outputs of the same classes in the same order."""
+    for what, outputs in (("calibration", calibration), ("operation", operation)):
+        if not isinstance(outputs, Outputs):
+            raise InputError(
+                f"{what} must be Outputs, for example Outputs(logits, labels), not {type(outputs).__name__}"
+            )
+    if operation.n_classes != calibration.n_classes:
+        raise InputError(
+            f"calibration has {calibration.n_classes} classes, operation has {operation.n_classes}: "
+            "they are not outputs of one network"
+        )
+    names = (calibration.class_names, operation.class_names)
+    if names[0] is not None and names[1] is not None and tuple(names[0]) != tuple(names[1]):
+        raise InputError(
+            "class_names of calibration and operation differ, or stand in another order: "
+            "the columns of their logits do not mean the same classes"
+        )
+
+
 def log_probabilities(probabilities: Any, what: str = "probabilities") -> tuple[Array, Array]:
     """Log-probabilities (n, K) in float64, renormalised, and the rows with a probability of exactly 1.
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from infimum.bounds import Bound, Estimate
+from infimum.bounds import Bound, Estimate, Exchangeability
 from infimum.conformal.summary import StandardError
 from infimum.diagnostics.base import Diagnostics
 from infimum.errors import InputError
@@ -70,7 +70,7 @@ class Success:
 
 @dataclass(frozen=True)
 class Target:
-    """Whether a certified bound, `by` method, reaches the target `value` at `confidence`."""
+    """Whether the certified bound `by` a method named beforehand reaches the target `value` at `confidence`."""
 
     value: float
     confidence: float
@@ -94,6 +94,9 @@ class CalibrationFacts:
 class Assessment:
     """Everything `assess` found. `lambda_` and `estimates` are estimates; only `certified` holds bounds.
 
+    The first of `certified` is the one that the target is judged by, whatever the others say: each holds with
+    its own confidence, and the largest of several, picked after the fact, does not.
+
     `correct`, `incorrect`: mean success level of correctly and incorrectly classified inputs; `pearson`: the
     correlation of λ(x) with the position of the true label (0 = predicted); None without labels.
     """
@@ -111,6 +114,7 @@ class Assessment:
     pearson: float | None = None
     target: Target | None = None
     manifold: dict[str, Any] | None = None
+    exchangeability: Exchangeability | None = None
     step: str = "exact"
     empty: str = "argmax"
     warnings: tuple[str, ...] = ()
@@ -138,6 +142,7 @@ class Assessment:
             "estimates": [estimate.to_dict() for estimate in self.estimates],
             "target": None if self.target is None else asdict(self.target),
             "manifold": self.manifold,
+            "exchangeability": None if self.exchangeability is None else self.exchangeability.to_dict(),
             "warnings": list(self.warnings),
             "notes": list(self.notes),
             "provenance": self.provenance,
@@ -160,12 +165,14 @@ class Assessment:
                 calibration=CalibrationFacts(**d["calibration"]),
                 lambda_=LambdaEstimate.from_dict(d["lambda"]),
                 lambda_operation=LambdaEstimate.from_dict(d["lambda_operation"]),
-                certified=tuple(
-                    Bound(**{**b, "assumptions": tuple(b["assumptions"])}) for b in d["certified"]
-                ),
+                certified=tuple(Bound.from_dict(b) for b in d["certified"]),
                 estimates=tuple(Estimate(**e) for e in d["estimates"]),
                 success=None if d["success"] is None else Success(**d["success"]),
                 target=None if d["target"] is None else Target(**d["target"]),
+                # Files of before the test was there do not have it.
+                exchangeability=None
+                if d.get("exchangeability") is None
+                else Exchangeability.from_dict(d["exchangeability"]),
                 diagnostics=None if diagnostics is None else Diagnostics.from_dict(diagnostics),
                 warnings=tuple(d["warnings"]),
                 notes=tuple(d["notes"]),

@@ -1,30 +1,112 @@
-"""What marginal coverage alone says: Success(f) ≥ Pr(p_(2)(X) ≤ ε) − ε for every ε (METHOD §5)."""
+"""What marginal coverage alone says: Success(f) ≥ Pr(p_(2)(X) ≤ ε) − Pr(p_Y(X) ≤ ε) for every ε (METHOD §5).
+
+On an error the true label is not the top one, so p_Y ≤ p_(2). Hence an error with p_(2) ≤ ε has p_Y ≤ ε, and
+Pr(error) ≤ Pr(p_(2) > ε) + Pr(p_Y ≤ ε), all given the calibration. For ε = k/(n+1):
+
+- p_Y ≤ ε means that S_Y exceeds the k-th largest of the n calibration scores. Given the calibration this has a
+  probability that is stochastically at most Beta(k, n + 1 − k) (with equality for continuous scores), which
+  gives an upper bound with a chance of error a_k;
+- p_(2) ≤ ε occurs in h_k of the m unlabelled inputs, a binomial count given the calibration, whose
+  Clopper–Pearson bound has a chance of error b_k.
+
+A grid of k fixed by n alone, and a_k + b_k = (1 − confidence)/(number of k), make all of them hold together.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Int
 
-from infimum.bounds.base import Estimate
+from infimum.bounds.base import Bound, check_confidence, split_miss
+from infimum.bounds.clopper_pearson import binomial_lower
+from infimum.checks import Array, Real
+from infimum.errors import InputError
+
+if TYPE_CHECKING:
+    from infimum.conformal import Calibration
+
+ALIKE = (
+    "the calibration rows and the unlabelled inputs were drawn independently from the operational distribution",
+    "neither were used to train, to select or to tune the network or its score",
+    "the network decides for the class with the largest logit",
+)
 
 
-def marginal_conformal_estimate(p_second: Float[np.ndarray, " bins"]) -> Estimate:
-    """Plug-in value of sup_ε Pr(p_(2) ≤ ε) − ε, not certified.
+def marginal_conformal(calibration: Calibration, operation_logits: Array, confidence: Real = 0.95) -> Bound:
+    """Certified max over a grid of ε of Pr(p_(2) ≤ ε) − ε, from a calibration and unlabelled inputs.
 
-    `p_second` is the share of the unlabelled inputs with (n+1)p_(2) = 0, 1, …, n+1
-    (`LambdaSummary.p_second_distribution`). An error with p_(2) ≤ ε implies p_Y ≤ ε, of probability at most ε.
+    `operation_logits` (m, K) finite, unweighted: every input counts once, since the calibration is of the same
+    distribution. `details["error_level"]` is the ε that attains it. The score matters: those that are small for
+    every correct prediction (LAC, Margin) give more than randomised APS and RAPS. Raises InputError.
 
     >>> import numpy as np
-    >>> marginal_conformal_estimate(np.array([0.0, 0.9, 0.1, 0.0, 0.0])).value
-    0.65
+    >>> from infimum.conformal import Margin, calibrate
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 3, 3000)
+    >>> z = 5 * np.eye(3)[y] + rng.normal(size=(3000, 3))
+    >>> bound = marginal_conformal(calibrate(z[:1000], y[:1000], score=Margin()), z[1000:])
+    >>> round(bound.value, 2), bound.details["error_level"] < 0.01
+    (0.99, True)
     """
-    n = len(p_second) - 2
-    error = np.arange(n + 2) / (n + 1)
-    gain = np.cumsum(p_second) - error
-    best = int(np.argmax(gain))
-    return Estimate(
-        value=max(0.0, float(gain[best])),
+    return marginal_conformal_of_counts(runner_up_counts(calibration, operation_logits), confidence)
+
+
+def marginal_conformal_of_counts(counts: Int[np.ndarray, " bins"], confidence: Real = 0.95) -> Bound:
+    """The same from the number of unlabelled inputs with (n+1)p_(2) = 0, 1, …, n+1 (`runner_up_counts`).
+
+    >>> marginal_conformal_of_counts(np.array([0, 5000, *[0] * 1000])).value > 0.98
+    True
+    """
+    confidence = check_confidence(confidence)
+    n, m = check_counts(counts)
+    grid = _grid(n)
+    of_calibration, of_inputs = split_miss((1.0 - confidence) / len(grid), n, m)
+    # 1 − the lower bound of a binomial with n + 1 − k of n right is the upper quantile of Beta(k, n + 1 − k).
+    miscoverage = 1.0 - binomial_lower(n + 1 - grid, n, of_calibration)
+    share = binomial_lower(np.cumsum(counts)[grid], m, of_inputs)
+    best = int(np.argmax(share - miscoverage))
+    return Bound(
+        value=max(0.0, float(share[best] - miscoverage[best])),
+        confidence=confidence,
         method="marginal_conformal",
-        note=f"point estimate of a bound that needs only marginal coverage, at error level {error[best]:.4g}; "
-        "the finite numbers of calibration and operation inputs are not allowed for",
+        n=n,
+        assumptions=ALIKE,
+        details={
+            "error_level": int(grid[best]) / (n + 1),
+            "unlabelled": m,
+            "share_below": float(share[best]),
+            "miscoverage": float(miscoverage[best]),
+        },
     )
+
+
+def runner_up_counts(calibration: Calibration, operation_logits: Array) -> Int[np.ndarray, " bins"]:
+    """Number of inputs with (n+1)p_(2) = 0, 1, …, n+1 (0 never occurs), in chunks: shape (n + 2,)."""
+    counts = calibration.top_two(operation_logits)
+    histogram: Array = np.bincount(counts.count_second, minlength=calibration.n + 2)
+    return histogram
+
+
+def check_counts(counts: Int[np.ndarray, " bins"]) -> tuple[int, int]:
+    """Calibration rows n and unlabelled inputs m of a histogram of runner-up counts."""
+    if counts.ndim != 1 or len(counts) < 3 or counts[0] or (counts < 0).any() or not counts.any():
+        raise InputError(
+            "counts must hold the number of inputs with (n+1)p_(2) = 0, 1, …, n+1; the first is 0, not all are"
+        )
+    return len(counts) - 2, int(counts.sum())
+
+
+def _grid(n: int) -> Int[np.ndarray, " levels"]:
+    """1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, … up to (n+1)/2: steps of a quarter, fixed before any data is seen.
+
+    Finer steps cost more in the number of levels than they find, coarser ones may miss the best level by far.
+
+    >>> _grid(30).tolist()
+    [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15]
+    """
+    levels = [1]
+    while (k := levels[-1] + max(1, levels[-1] // 4)) <= (n + 1) // 2:
+        levels.append(k)
+    return np.array(levels)

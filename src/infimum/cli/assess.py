@@ -38,6 +38,13 @@ class CovarianceName(StrEnum):
     spherical = "spherical"
 
 
+class DrawName(StrEnum):
+    """How samples are drawn."""
+
+    independent = "independent"
+    sobol = "sobol"
+
+
 class RuleName(StrEnum):
     """Stopping rules."""
 
@@ -88,6 +95,13 @@ def assess(
     ] = None,
     quiet: o.Quiet = False,
     seed: o.Seed = 0,
+    exchangeability: Annotated[
+        bool,
+        typer.Option(
+            "--exchangeability/--no-exchangeability",
+            help="Test whether calibration and operation are alike, which every bound assumes.",
+        ),
+    ] = True,
     score: o.ScoreOption = o.ScoreName.raps,
     penalty: o.Penalty = 0.01,
     k_reg: o.KReg = None,
@@ -153,6 +167,14 @@ def assess(
     seconds: Annotated[
         float, typer.Option("--seconds", help="Of the rule time.", rich_help_panel=MANIFOLD)
     ] = 60.0,
+    draw: Annotated[
+        DrawName,
+        typer.Option(
+            "--draw",
+            help="independent samples, or batches of sobol points: fewer for a small --tolerance.",
+            rich_help_panel=MANIFOLD,
+        ),
+    ] = DrawName.independent,
     batch: Annotated[
         int, typer.Option("--batch", min=1, help="Samples at a time.", rich_help_panel=MANIFOLD)
     ] = 20_000,
@@ -226,7 +248,9 @@ def assess(
             covariance=covariance.value,
             bandwidth=bandwidth,
             stopping=infimum.Stopping(stopping.value, tolerance, max_samples, seconds, batch),
+            draw=draw.value,
             seed=seed,
+            exchangeability=exchangeability,
             target=target,
             confidence=confidence,
             name=name or (out.resolve().name if out is not None else "network"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from infimum.bounds import Bound, Exchangeability
 from infimum.results import Assessment, LambdaEstimate
 
 NO_GUARANTEE = (
@@ -30,7 +31,7 @@ class Figure(NamedTuple):
 def verdict(a: Assessment) -> str:
     """The one sentence that may be quoted, and whether the target is met.
 
-    It names the certified bound only; λ never enters.
+    It names the first certified bound, chosen before any was computed; λ never enters.
     """
     if a.target is None:
         return sentence(a)
@@ -39,8 +40,8 @@ def verdict(a: Assessment) -> str:
 
 
 def sentence(a: Assessment) -> str:
-    """What the highest certified bound says, with what it assumes."""
-    bound = max(a.certified, key=lambda b: b.value)
+    """What the first certified bound says, with what it assumes; a larger one, picked afterwards, may not hold."""
+    bound = a.certified[0]
     return (
         f"At least {floor4(bound.value)} of operational inputs are classified correctly, with "
         f"{percent(bound.confidence)} confidence ({METHODS.get(bound.method, bound.method)}, "
@@ -54,7 +55,7 @@ def figures(a: Assessment) -> list[Figure]:
         Figure(
             f"certified bound, {METHODS.get(b.method, b.method)}",
             floor4(b.value),
-            f"holds with {percent(b.confidence)} confidence; {b.n} labelled inputs",
+            f"holds with {percent(b.confidence)} confidence; {_rests_on(b)}",
             holds=True,
         )
         for b in a.certified
@@ -103,6 +104,8 @@ def facts(a: Assessment) -> list[str]:
         f"Levels: {'exact' if a.step == 'exact' else f'in steps of {a.step}'}; "
         f"{a.lambda_operation.never_singleton:.2%} of the inputs never get a one-label set ({a.empty}).",
     ]
+    if a.exchangeability is not None:
+        lines.append(alike(a.exchangeability))
     error = a.lambda_.standard_error
     parts = f"calibration {error.calibration:.4f}, sampling {error.sampling:.4f}"
     parts += f", manifold {error.manifold:.4f}" if a.lambda_.source == "manifold" else ""
@@ -120,7 +123,24 @@ def facts(a: Assessment) -> list[str]:
         lines.append(line + ".")
     if a.lambda_operation.effective_n < a.lambda_operation.n * (1 - 1e-12):
         lines.append(f"Weights: effective number of operation inputs {a.lambda_operation.effective_n:.1f}.")
+    if len(a.certified) > 1:
+        name = METHODS.get(a.certified[0].method, a.certified[0].method)
+        lines.append(
+            f"Each certified bound holds with its own confidence; {name}, named beforehand, is the one that "
+            "judges. The largest of several, picked afterwards, would hold with less."
+        )
     return lines
+
+
+def alike(found: Exchangeability) -> str:
+    """What the test of calibration against operation says, in one sentence."""
+    compared = f"{found.n_calibration} and {found.n_operation} rows compared"
+    if found.rejected:
+        return f"Calibration against operation: NOT alike ({found.in_words}; {compared})."
+    return (
+        f"Calibration against operation: no difference found ({found.in_words}; {compared}), which is no proof "
+        "that there is none."
+    )
 
 
 def printable(text: str) -> str:
@@ -153,6 +173,16 @@ def percent(confidence: float) -> str:
     '99.9 %'
     """
     return f"{confidence * 100:.10g} %"
+
+
+def _rests_on(bound: Bound) -> str:
+    """The rows behind a bound, and the error level that attains it."""
+    rows = f"{bound.n} labelled inputs"
+    if "unlabelled" in bound.details:
+        rows += f", {bound.details['unlabelled']} unlabelled"
+    if "error_level" in bound.details:
+        rows += f", at error level {bound.details['error_level']:.4f}"
+    return rows
 
 
 def _lambda(estimate: LambdaEstimate) -> str:

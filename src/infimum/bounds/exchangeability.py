@@ -1,0 +1,166 @@
+"""Are calibration and operation alike? Every guarantee needs it; a two-sample test can refute it, never prove it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from infimum.bounds import two_sample
+from infimum.checks import Array, Real, check_seed, exact_fraction
+from infimum.conformal.ranking import top_two
+from infimum.errors import InputError
+from infimum.outputs import Outputs, check_one_network
+
+ROWS = 2000
+"""Rows of each set that are compared at most: a difference that they do not show is small."""
+
+PERMUTATIONS = 999
+
+LEAST_LOG = -30.0
+"""Log-probabilities below this say no more than this: probabilities from files are clipped in other places."""
+
+
+@dataclass(frozen=True)
+class Exchangeability:
+    """What the two-sample test of calibration against operation found.
+
+    `p_value`: Bonferroni's of `p_classifier` and `p_confidence`, in (0, 1]; `rejected` when it is at most
+    `level`. Effects: `auc`, how well a classifier tells an operation input from a calibration input (0.5: not
+    at all; None with too few rows), and `distance`, the Kolmogorov–Smirnov distance of the confidences (0: none).
+    """
+
+    p_value: float
+    p_classifier: float
+    p_confidence: float
+    auc: float | None
+    distance: float
+    n_calibration: int
+    n_operation: int
+    features: bool
+    permutations: int
+    level: float
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the two are found to differ."""
+        return self.p_value <= self.level
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {**asdict(self), "rejected": self.rejected}
+
+    @staticmethod
+    def from_dict(d: dict[str, Any]) -> Exchangeability:
+        """Inverse of `to_dict`."""
+        return Exchangeability(**{key: value for key, value in d.items() if key != "rejected"})
+
+    @property
+    def p_in_words(self) -> str:
+        """The p-value as "= 0.2", or "≤ 0.002" where the permutations cannot tell more."""
+        return f"{'≤' if self.p_value <= 2 / (self.permutations + 1) else '='} {self.p_value:.3g}"
+
+    @property
+    def in_words(self) -> str:
+        """P-value and effects, for a sentence."""
+        auc = (
+            ""
+            if self.auc is None
+            else f"a classifier tells them apart with AUC {self.auc:.2f} (0.5: not at all), "
+        )
+        return f"p {self.p_in_words}; {auc}Kolmogorov–Smirnov distance of the confidences {self.distance:.2f}"
+
+
+def exchangeability(
+    calibration: Outputs,
+    operation: Outputs,
+    *,
+    level: Real = 0.01,
+    max_rows: int = ROWS,
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+) -> Exchangeability:
+    """Test whether calibration and operation inputs could come from one distribution, by what the network says.
+
+    Two permutation tests, exact at every sample size if rows are independent, at half of `level` each: Fisher's
+    discriminant on random Fourier features of the log-probabilities (and of the features, where both sets hold
+    them), and the Kolmogorov–Smirnov distance of the largest probability, which does not depend on the
+    calibration as λ(x) does. At most `max_rows` of each set, drawn by `seed`; operation rows of weight w are
+    kept with probability w / max w, so that those kept follow the operational profile. Labels are not read.
+
+    Not rejecting is no proof: a shift of the labels given the inputs cannot be seen here at all.
+    Raises InputError when the number of classes differs or `permutations` cannot reach `level`.
+    Sources: Lopez-Paz and Oquab (2017); Harchaoui, Bach and Moulines (2008).
+
+    >>> import numpy as np
+    >>> from infimum import Outputs
+    >>> z = np.random.default_rng(0).normal(size=(600, 3))
+    >>> alike = exchangeability(Outputs(z[:300]), Outputs(z[300:]))
+    >>> shifted = exchangeability(Outputs(z[:300]), Outputs(z[300:] + [1.0, 0.0, 0.0]))
+    >>> alike.rejected, shifted.rejected, shifted.p_value
+    (False, True, 0.002)
+    """
+    check_one_network(calibration, operation)
+    level, seed = float(exact_fraction(level, "level")), check_seed(seed)
+    if max_rows < 1 or permutations < 1:
+        raise InputError("max_rows and permutations must be at least 1")
+    if 2 / (permutations + 1) > level:
+        raise InputError(
+            f"{permutations} permutations cannot give a p-value of {level:g} or less; use {round(2 / level)} or more"
+        )
+    rng = np.random.default_rng([seed, 0xE8])
+    ours = _drawn_rows(len(calibration), None, max_rows, rng)
+    theirs = _drawn_rows(len(operation), operation.weights, max_rows, rng)
+    second = np.arange(len(ours) + len(theirs)) >= len(ours)
+    logits = np.concatenate(
+        [outputs.logits[rows] for outputs, rows in ((calibration, ours), (operation, theirs))]
+    )
+    logits = logits.astype(np.float64)
+    blocks = [_log_probabilities(logits)]
+    features = _common_features(calibration, operation)
+    if features is not None:
+        blocks.append(np.concatenate([features[0][ours], features[1][theirs]]).astype(np.float64))
+    embedded = two_sample.fourier_features(blocks, seed)
+    contrasts = two_sample.contrasts(second, permutations, seed)
+    # The mass besides the largest probability orders confident rows where 1 − p_max has lost their order.
+    distances = two_sample.distance_statistics(top_two(logits, 1.0)[1].rest, contrasts)
+    p_classifier = two_sample.p_value(two_sample.discriminant_statistics(embedded, contrasts))
+    p_confidence = two_sample.p_value(distances)
+    return Exchangeability(
+        p_value=min(1.0, 2 * min(p_classifier, p_confidence)),
+        p_classifier=p_classifier,
+        p_confidence=p_confidence,
+        auc=two_sample.held_out_auc(embedded, second, seed),
+        distance=float(distances[0]) / (len(ours) * len(theirs)),
+        n_calibration=len(ours),
+        n_operation=len(theirs),
+        features=features is not None,
+        permutations=permutations,
+        level=level,
+    )
+
+
+def _drawn_rows(
+    n: int, weights: Array | None, most: int, rng: np.random.Generator
+) -> Int[np.ndarray, " rows"]:
+    """Row numbers, ascending: at most `most`, without replacement; by weight where there are weights."""
+    rows = np.arange(n)
+    if weights is not None:
+        rows = np.flatnonzero(rng.random(n) < weights / weights.max())
+    return np.sort(rng.choice(rows, most, replace=False)) if len(rows) > most else rows
+
+
+def _log_probabilities(logits: Float[np.ndarray, "N K"]) -> Float[np.ndarray, "N K"]:
+    z: Array = logits - logits.max(axis=1, keepdims=True)
+    z -= np.log(np.exp(z).sum(axis=1, keepdims=True))
+    np.maximum(z, LEAST_LOG, out=z)
+    return z
+
+
+def _common_features(calibration: Outputs, operation: Outputs) -> tuple[Array, Array] | None:
+    ours, theirs = calibration.features, operation.features
+    if ours is None or theirs is None or ours.shape[1] != theirs.shape[1]:
+        return None
+    return ours, theirs

@@ -1,0 +1,65 @@
+"""`infimum reproduce`: the paper's study, from data to tables, pictures and a results page."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from infimum.cli import options as o
+
+
+def reproduce(
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where everything is kept; a run there is continued.")
+    ],
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="DIR",
+            help="A folder per data set with train.npz and test.npz. (default: download the official files)",
+        ),
+    ] = None,
+    datasets: Annotated[
+        str, typer.Option("--datasets", help="Which, with commas.")
+    ] = "mnist,fashion_mnist,cifar10,ham10000",
+    levels: Annotated[
+        str, typer.Option("--levels", help="Of training data: all, half, a tenth or less.")
+    ] = "best,avg,worst",
+    repetitions: Annotated[
+        int, typer.Option("--repetitions", min=1, help="Of calibration, scoring and sampling.")
+    ] = 5,
+    seed: o.Seed = 0,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="MNIST alone, a tenth of its images, in about two minutes.")
+    ] = False,
+    retrain: Annotated[
+        bool, typer.Option("--retrain", help="Train every network anew for each repetition.")
+    ] = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Reproduce the paper's study: four data sets, twelve networks, metrics M1-M4, Table I and the figures.
+
+    Needs PyTorch and matplotlib: pip install 'infimum[study]'. A run that was stopped goes on where it was.
+
+    Example: infimum reproduce --data data --out study --datasets mnist,fashion_mnist
+    """
+    from infimum.evaluation.study import reproduce as run
+    from infimum.files import check_can_make
+
+    check_can_make(out, directory=True)
+    began = time.monotonic()
+
+    def report(text: str) -> None:
+        if not quiet:
+            typer.echo(f"[{time.monotonic() - began:6.0f} s] {text}", err=True)
+
+    def names(text: str) -> list[str]:
+        return [name.strip() for name in text.split(",") if name.strip()]
+
+    study = run(data, out, names(datasets), names(levels), repetitions, seed, quick, retrain, report)
+    typer.echo((study.folder / "table.md").read_text())
+    typer.echo(f"written: {study.folder / 'README.md'}, table.json, table.md, table.tex, figures")

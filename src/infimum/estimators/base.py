@@ -1,0 +1,86 @@
+"""What a label-free estimate is, and its standard error: a bootstrap of the calibration, a formula for the rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from infimum.checks import Array, check_seed
+from infimum.errors import InputError
+from infimum.outputs import Outputs, check_one_network
+
+REPLICATES = 200
+"""Bootstrap replicates: the standard error is then itself known to about 5 %."""
+
+NO_GUARANTEE = (
+    "an estimate, no guarantee; it holds for operation like the calibration, and shift can mislead it"
+)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimate of Success(f) in [0, 1] from unlabelled operation inputs. It is *not* a guarantee; `note` says why.
+
+    `standard_error` is what drawing other calibration and operation inputs would change. It knows nothing of a
+    bias of the method, nor of a shift between the two.
+    """
+
+    value: float
+    standard_error: float
+    method: str
+    note: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+
+def check_pair(calibration: Outputs, operation: Outputs, seed: int) -> None:
+    """Two labelled calibration rows or more, operation of the same network; InputError otherwise."""
+    check_one_network(calibration, operation)
+    check_seed(seed)
+    if len(calibration.known_labels) < 2:
+        raise InputError("calibration has 1 row; at least 2 are needed, and some hundreds to say anything")
+
+
+def made(value: float, standard_error: float, method: str, about: str) -> Estimate:
+    """The estimate, its value kept in [0, 1]; the note says what it is and that it is no guarantee."""
+    return Estimate(min(1.0, max(0.0, value)), standard_error, method, f"{about}: {NO_GUARANTEE}")
+
+
+def mean(values: Array, weights: Array | None) -> float:
+    """(Weighted) mean over the operation inputs."""
+    return float(np.average(values, weights=weights))
+
+
+def operation_error(values: Array, weights: Array | None) -> float:
+    """Standard error of that mean: sd/√m, m Kish's effective number. One input alone: 1/2, the most there is."""
+    w = np.ones(len(values)) if weights is None else weights
+    effective = float(w.sum() ** 2 / (w**2).sum())
+    if effective <= 1 + 1e-12:
+        return 0.5
+    spread = (w**2 * (values - np.average(values, weights=w)) ** 2).sum() / w.sum() ** 2
+    return math.sqrt(spread * effective / (effective - 1))
+
+
+def standard_error(
+    refit: Callable[[Int[np.ndarray, " n"]], float],
+    n: int,
+    values: Float[np.ndarray, " m"],
+    weights: Array | None,
+    seed: int,
+) -> float:
+    """Both parts, added as independent errors.
+
+    `refit` gives the estimate when calibration row i is counted counts[i] times (Efron's bootstrap of the n
+    rows). Given the fit, the estimate is a mean of `values` (m,) over the operation, whose bootstrap standard
+    error has a closed form: no need to draw a million rows 200 times.
+    """
+    rng = np.random.default_rng([seed, 0xB007])
+    replicates = [refit(np.bincount(rng.integers(n, size=n), minlength=n)) for _ in range(REPLICATES)]
+    return math.hypot(float(np.std(replicates, ddof=1)), operation_error(values, weights))

@@ -1,0 +1,105 @@
+"""estimate(): every label-free estimate side by side, with the truth where operation has labels."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import infimum
+from infimum.bounds import Exchangeability, exchangeability
+from infimum.caveats import FEW, not_alike, same_rows, saturation
+from infimum.estimators.average_confidence import average_confidence, difference_of_confidences
+from infimum.estimators.base import Estimate
+from infimum.estimators.calibrated_confidence import calibrated_confidence
+from infimum.estimators.success_level import recalibrated_success_level, success_level
+from infimum.estimators.thresholded_confidence import thresholded_confidence
+from infimum.outputs import Outputs
+
+SCHEMA = "infimum/estimates/1"
+
+FEW_WRONG = 10
+"""With fewer wrong rows than this an error rate is hardly known, and its distribution is skewed."""
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Estimates of Success(f), none of them a guarantee; and whether calibration and operation look alike.
+
+    `accuracy`: the (weighted) share of correct operation inputs, None without labels.
+    """
+
+    estimates: tuple[Estimate, ...]
+    accuracy: float | None
+    n_calibration: int
+    n_operation: int
+    exchangeability: Exchangeability
+    warnings: tuple[str, ...]
+    provenance: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON; the schema is `infimum/estimates/1`. `error` is the estimate − accuracy."""
+        truth = self.accuracy
+        return {
+            "schema": SCHEMA,
+            "estimates": [
+                {**e.to_dict(), "error": None if truth is None else e.value - truth} for e in self.estimates
+            ],
+            "accuracy": truth,
+            "n_calibration": self.n_calibration,
+            "n_operation": self.n_operation,
+            "exchangeability": self.exchangeability.to_dict(),
+            "warnings": list(self.warnings),
+            "provenance": self.provenance,
+        }
+
+    def to_json(self) -> str:
+        """The JSON document; finite numbers only."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def estimate(calibration: Outputs, operation: Outputs, *, seed: int = 0) -> Estimates:
+    """Estimate Success(f) in every way that needs no operation labels, λ first.
+
+    `calibration` labelled, unseen by training; `operation` labelled or not. Same seed, same result. Raises
+    InputError where the two do not fit together.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.normal(size=(600, 3)) * 3
+    >>> y = (z + rng.gumbel(size=z.shape)).argmax(axis=1)
+    >>> found = estimate(Outputs(z[:300], y[:300]), Outputs(z[300:]))
+    >>> [e.method for e in found.estimates][:2], found.accuracy
+    (['success_level', 'recalibrated_success_level'], None)
+    """
+    made = (
+        success_level(calibration, operation, seed=seed),
+        recalibrated_success_level(calibration, operation, seed=seed),
+        calibrated_confidence(calibration, operation, seed=seed),
+        average_confidence(calibration, operation, seed=seed),
+        difference_of_confidences(calibration, operation, seed=seed),
+        thresholded_confidence(calibration, operation, by="max_probability", seed=seed),
+        thresholded_confidence(calibration, operation, by="negative_entropy", seed=seed),
+    )
+    alike = exchangeability(calibration, operation, seed=seed)
+    wrong = int((~calibration.correct).sum())
+    warnings = (
+        not_alike(alike),
+        *same_rows(calibration, operation, None),
+        f"only {wrong} of the {len(calibration)} calibration rows are wrong: the standard errors are too small"
+        if wrong < FEW_WRONG
+        else None,
+        f"only {len(operation)} operation inputs" if len(operation) < FEW else None,
+        "the calibration's weights are not used" if calibration.weights is not None else None,
+        saturation("calibration", calibration),
+        saturation("operation", operation),
+    )
+    return Estimates(
+        estimates=made,
+        accuracy=None if operation.labels is None else operation.accuracy,
+        n_calibration=len(calibration),
+        n_operation=len(operation),
+        exchangeability=alike,
+        warnings=tuple(warning for warning in warnings if warning is not None),
+        provenance={"infimum": infimum.__version__, "seed": seed},
+    )

@@ -1,0 +1,45 @@
+"""Label-free estimates for the terminal, in one table."""
+
+from __future__ import annotations
+
+import textwrap
+
+from infimum.estimators import Estimates
+from infimum.report.figures import alike
+from infimum.report.text import WIDTH, printable
+
+NAMES = {
+    "success_level": "λ, mean success level",
+    "recalibrated_success_level": "λ recalibrated",
+    "calibrated_confidence": "calibrated confidence (CBPE)",
+    "average_confidence": "average confidence",
+    "difference_of_confidences": "difference of confidences (DoC)",
+    "atc_max_probability": "ATC, max probability",
+    "atc_negative_entropy": "ATC, negative entropy",
+}
+
+NO_GUARANTEE = (
+    "All of these are estimates, none is a guarantee. ± is one standard error: what other calibration and operation "
+    "inputs would change; a bias of the method or a shift between the two is not in it. For bounds that hold: "
+    "infimum assess."
+)
+
+
+def to_text(found: Estimates) -> str:
+    """A line per estimate, the truth and the errors where there are labels, then the test and every warning."""
+    truth = found.accuracy
+    label = max(len(name) for name in NAMES.values())
+    lines = [f"{'':{label}}  estimate{'' if truth is None else '             error'}"]
+    for e in found.estimates:
+        error = "" if truth is None else f"   {e.value - truth:+.4f}"
+        lines.append(f"{NAMES[e.method]:{label}}  {e.value:.4f} ± {e.standard_error:.4f}{error}")
+    if truth is not None:
+        lines.append(
+            f"{'λ*, accuracy':{label}}  {truth:.4f}            {found.n_operation} labelled operation inputs"
+        )
+    lines += ["", *textwrap.wrap(NO_GUARANTEE, WIDTH), ""]
+    about = f"{found.n_calibration} calibration rows, {found.n_operation} operation inputs."
+    lines += [about, *textwrap.wrap(alike(found.exchangeability), WIDTH)]
+    for warning in found.warnings:
+        lines += textwrap.wrap(f"warning: {printable(warning)}", WIDTH, subsequent_indent="  ")
+    return "\n".join(lines) + "\n"
