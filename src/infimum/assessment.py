@@ -197,7 +197,7 @@ def assess(
         ),
         notes=tuple(notes),
         provenance=origin(
-            seed, {"calibration": calibration, "tuning": tuning, "operation": operation}, manifold_data
+            seed, {"calibration": calibration, "tuning": tuning, "operation": operation}, manifold_data, head
         ),
         interrupted=interrupted,
         diagnostics=diagnose(operation, levels, samples, wanted),

@@ -188,6 +188,8 @@ def test_a_file_that_holds_nonsense_is_refused() -> None:
         (("calibration", "score"), []),
         (("provenance",), []),
         (("n_classes",), True),
+        (("n_classes",), 10**400),
+        (("lambda", "history", 0, "value"), -1e308),
     ):
         documents.append(json.loads(whole))
         inside = documents[-1]

@@ -135,7 +135,7 @@ def classes(a: Assessment) -> Figure:
     axes.set_yticks(range(len(worst)), [printable(c.name) for c in worst])
     for label in axes.get_yticklabels():
         label.set_parse_math(False)  # "$" in a name is a dollar
-    axes.legend()
+    figure.legend(loc="outside upper center", ncols=3)
     return figure
 
 
