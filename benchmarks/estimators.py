@@ -85,17 +85,22 @@ def main() -> None:
     base.REPLICATES = 2  # standard errors are not in the table
     head = ["network", "condition", "λ*", *SHORT.values(), "differs", "AUC"]
     print(
-        f"Mean absolute error over {options.draws} draws of {CALIBRATION} calibration rows; how often the test of"
+        f"Mean absolute error over {options.draws} draws of {CALIBRATION} calibration rows; + or − where every draw"
     )
-    print("exchangeability says that calibration and operation differ, and the mean AUC of its classifier.\n")
+    print("errs to that side; how often the test says that the two differ, and the AUC of its classifier.\n")
     print(f"| {' | '.join(head)} |\n|{' --- |' * len(head)}")
     errors: dict[str, list[np.ndarray]] = {"mean without shift": [], "mean under shift": []}
     for condition in conditions(options.data, options.cache):
         values, rejected, auc = zip(*(draw(condition, seed) for seed in range(options.draws)), strict=True)
         table = np.array(values)
-        error = np.abs(table[:, 1:] - table[:, :1]).mean(axis=0)
+        signed = table[:, 1:] - table[:, :1]
+        error = np.abs(signed).mean(axis=0)
         errors["mean without shift" if condition.name == "as trained" else "mean under shift"].append(error)
-        cells = [f"{e:.3f}" for e in error] + [f"{np.mean(rejected):.0%}", f"{np.mean(auc):.2f}"]
+        side = np.where((signed > 0).all(axis=0), "+", np.where((signed < 0).all(axis=0), "−", ""))
+        cells = [f"{s}{e:.3f}" for s, e in zip(side, error, strict=True)] + [
+            f"{np.mean(rejected):.0%}",
+            f"{np.mean(auc):.2f}",
+        ]
         cells = [condition.network, condition.name, f"{table[:, 0].mean():.3f}", *cells]
         print(f"| {' | '.join(cells)} |", flush=True)
     for label, rows in errors.items():

@@ -86,7 +86,7 @@ def test_mnist_to_usps(shared_data: Path) -> None:
         Outputs(z @ means.T - (means**2).sum(axis=1) / 2) for z in (x[5000:6000], x[6000:7000], usps[:1000])
     )
     assert not exchangeability(cal, more).rejected
-    assert exchangeability(cal, other).auc > 0.8
+    assert exchangeability(cal, other).auc > 0.75
     assert exchangeability(cal, other).p_value == 0.002
 
 

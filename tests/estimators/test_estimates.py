@@ -158,5 +158,3 @@ def test_refused(data: tuple[Outputs, Outputs]) -> None:
                 method(calibration, operation)
         with pytest.raises(InputError, match="seed"):
             method(cal, ops, seed=-1)
-    with pytest.raises(InputError, match="max_probability"):
-        thresholded_confidence(cal, ops, by="margin")  # type: ignore[arg-type]

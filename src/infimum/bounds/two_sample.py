@@ -21,7 +21,7 @@ FREQUENCIES = 128
 SCALES = (1.0, 0.25)
 """Bandwidths of the kernel, in units of the root mean square distance of two rows; half of the frequencies each."""
 
-RIDGE = 1.0
+RIDGE = 10.0
 """γ in units of Σ̂'s mean eigenvalue: directions that vary less count less."""
 
 ROUNDING = 1e-9
