@@ -89,7 +89,8 @@ def betting_sequence(
     low, high = _check_range(low, high)
     x = (check_bounded(values, "values", low, high) - low) / (high - low)
     aim = 2.0 * np.arange(1, len(x) + 1) if horizon is None else check_positive(horizon, "horizon")
-    return low + (high - low) * lowest_so_far(x[None], stakes(x[None], threshold / aim), threshold)[0]
+    found = lowest_so_far(x[None], stakes(x[None], threshold / aim), threshold)[0]
+    return np.asarray(low + (high - low) * found)
 
 
 def lowest_so_far(

@@ -73,6 +73,8 @@ def mean_after_drop(
     for _ in range(ROUNDS):
         tried = np.linspace(low, high, 64)
         a = rates(tried)
-        first = int(np.argmax(log_likelihood(np.broadcast_to(k, a.shape), n, a) <= target))
-        low, high = float(tried[max(first - 1, 0)]), float(tried[first if first else -1])
+        dropped = log_likelihood(np.broadcast_to(k, a.shape), n, a) <= target
+        dropped[-1] = True  # as was seen before
+        first = int(np.argmax(dropped))
+        low, high = float(tried[max(first - 1, 0)]), float(tried[first])
     return float(rates(np.array([high]))[0] @ w)
