@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -24,15 +24,13 @@ from infimum.conformal.success import Empty, Step, levels_of
 from infimum.diagnostics import diagnose
 from infimum.errors import InputError
 from infimum.head import AnyHead
-from infimum.manifold import Manifold, fit_gmm, fit_kernel
-from infimum.manifold.gmm import Covariance
+from infimum.manifold import Manifold
+from infimum.manifold.by_name import ManifoldName, fit_manifold
 from infimum.outputs import Outputs, check_one_network
 from infimum.overlap import rows_also_in
 from infimum.provenance import origin
 from infimum.results import Assessment, CalibrationFacts, LambdaEstimate, Success, Target
 from infimum.sampling import Draw, Progress, Stopping, sample_lambda
-
-ManifoldName = Literal["kernel", "gmm", "none"]
 
 
 def assess(
@@ -49,7 +47,7 @@ def assess(
     empty: Empty = "argmax",
     manifold: ManifoldName | None = None,
     components: int | None = None,
-    covariance: Covariance = "full",
+    covariance: str = "full",
     bandwidth: Real = 0.1,
     stopping: Stopping | None = None,
     draw: Draw = "independent",
@@ -75,9 +73,9 @@ def assess(
     step, empty
         The paper's δ (None: exact), and how inputs that never get a one-label set are read.
     manifold
-        "kernel", "gmm" (the paper's) or "none"; by default kernel where head and features are there.
+        "kernel", "gmm" (the paper's), "class-gaussians" or "none"; by default kernel where head and features are there.
     components, covariance, bandwidth
-        Of the mixture; of the kernel.
+        Of gmm; of gmm and class-gaussians ("shrunk" and "lowrank:r" for many dimensions); of the kernel.
     stopping, draw, seed, progress
         Of the sampling. Same seed, same result.
     exchangeability
@@ -137,11 +135,7 @@ def assess(
         weights = operation.weights if manifold_data is None else None
         sampled = _draw_by_weight(features, weights, seed)
         predicted = head.logits(sampled).argmax(axis=1)
-        law = (
-            fit_gmm(sampled, predicted, components, covariance, seed)
-            if manifold == "gmm"
-            else fit_kernel(sampled, predicted, bandwidth)
-        )
+        law = fit_manifold(manifold, sampled, predicted, components, covariance, bandwidth, seed)
         behind = LambdaSummary(conformal.n, step, empty)
         behind.add(conformal.top_two(head.logits(features)), weights)
         manifold_lambda = behind.value
@@ -213,8 +207,8 @@ def _features_and_head(
     n_classes: int,
 ) -> tuple[Array, AnyHead] | None:
     """Features the manifold is fitted to and their head, or None where no manifold is wanted or possible."""
-    if manifold not in (None, "kernel", "gmm", "none"):
-        raise InputError(f"manifold must be kernel, gmm or none, not {manifold!r}")
+    if manifold not in (None, *get_args(ManifoldName)):
+        raise InputError(f"manifold must be one of {', '.join(get_args(ManifoldName))}, not {manifold!r}")
     if head is not None and head.n_classes != n_classes:
         raise InputError(f"{head.name} has {head.n_classes} classes, the calibration has {n_classes}")
     features = operation.features if manifold_data is None else manifold_data

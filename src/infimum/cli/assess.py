@@ -25,17 +25,9 @@ class ManifoldName(StrEnum):
     """Density models of the feature space."""
 
     gmm = "gmm"
+    gaussians = "class-gaussians"
     kernel = "kernel"
     none = "none"
-
-
-class CovarianceName(StrEnum):
-    """Shapes of a mixture's covariances."""
-
-    full = "full"
-    diag = "diag"
-    tied = "tied"
-    spherical = "spherical"
 
 
 class DrawName(StrEnum):
@@ -86,7 +78,9 @@ def assess(
     ] = None,
     target: Annotated[
         float | None,
-        typer.Option("--target", help="Exit 0 if the Clopper–Pearson bound reaches this reliability, 1 if not."),
+        typer.Option(
+            "--target", help="Exit 0 if the Clopper–Pearson bound reaches this reliability, 1 if not."
+        ),
     ] = None,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the certified bounds.")] = 0.95,
     name: Annotated[str | None, typer.Option("--name", help="Of the network. (default: DIR's name)")] = None,
@@ -147,8 +141,13 @@ def assess(
         ),
     ] = None,
     covariance: Annotated[
-        CovarianceName, typer.Option("--covariance", help="gmm: covariances.", rich_help_panel=MANIFOLD)
-    ] = CovarianceName.full,
+        str,
+        typer.Option(
+            "--covariance",
+            help="gmm: full, diag, tied, spherical. class-gaussians: full, tied, shrunk, lowrank:RANK.",
+            rich_help_panel=MANIFOLD,
+        ),
+    ] = "full",
     bandwidth: Annotated[
         float, typer.Option("--bandwidth", help="kernel: bandwidth h.", rich_help_panel=MANIFOLD)
     ] = 0.1,
@@ -245,7 +244,7 @@ def assess(
             empty=empty.value,
             manifold=None if manifold is None else manifold.value,
             components=components,
-            covariance=covariance.value,
+            covariance=covariance,
             bandwidth=bandwidth,
             stopping=infimum.Stopping(stopping.value, tolerance, max_samples, seconds, batch),
             draw=draw.value,
