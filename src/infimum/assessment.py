@@ -14,7 +14,7 @@ from infimum.bounds import (
     marginal_conformal_of_counts,
 )
 from infimum.bounds.base import check_confidence
-from infimum.bounds.exchangeability import exchangeability as test_exchangeability
+from infimum.bounds.exchangeability import exchangeability as two_sample_test
 from infimum.caveats import contradicted, warnings_about
 from infimum.checks import Array, Real, check_matrix, exact_fraction
 from infimum.conformal import RAPS, Calibration, LambdaSummary, Score, TopTwo, calibrate
@@ -160,7 +160,7 @@ def assess(
     if withheld is not None:
         notes.append(f"the bounds from success levels are not given: {withheld}")
     certified = (judge, *(_from_success_levels(conformal, counts, confidence) if withheld is None else ()))
-    alike = test_exchangeability(calibration, operation, seed=seed) if exchangeability else None
+    alike = two_sample_test(calibration, operation, seed=seed) if exchangeability else None
     certified = contradicted(certified, alike)
     return Assessment(
         network=name,

@@ -73,7 +73,7 @@ class ClassGaussians:
         self, component: Int[np.ndarray, " n"], normals: Float[np.ndarray, "n width"]
     ) -> Float[np.ndarray, "n d"]:
         common = len(self.shared)
-        samples = self.means[component]
+        samples: Array = self.means[component]
         if common:
             samples += (normals[:, :common] * self.share[component, None]) @ self.shared
         for rows, root in zip(group_by_component(component, len(self.weights)), self.own, strict=True):
