@@ -48,12 +48,15 @@ def network() -> Any:
 
 def make(folder: Path, inputs: int) -> None:
     """Images and the network in each format."""
+    import logging
     import warnings
 
     import numpy as np
     import torch
 
-    warnings.simplefilter("ignore")  # of TorchScript and of torch's ONNX exporter, about themselves
+    # What TorchScript and torch's ONNX exporter say of themselves.
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
     torch.manual_seed(0)
     images = np.lib.format.open_memmap(folder / "images.npy", "w+", np.float32, (inputs, 1, 28, 28))
     rng = np.random.default_rng(0)
