@@ -281,7 +281,7 @@ def _as_matrices(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Ten
 
 def _explained(link: Link, values: Array, output: Array, name: str) -> Array:
     """What layer `name` gave, NaN where the network's output is not finite; InputError where one is not the other's."""
-    finite: Array = np.isfinite(output).all(axis=1)
+    finite = np.asarray(np.isfinite(output).all(axis=1))
     if not finite.all():  # the adapter, which knows where in the data this batch lies, names the row
         return np.where(finite[:, None], values, np.nan)
     if not link.fits(values, output):
