@@ -43,7 +43,7 @@ def pearson(levels: Float[np.ndarray, " n"], position: Int[np.ndarray, " n"]) ->
     NaN where one of the two does not vary.
 
     >>> pearson(np.array([0.9, 0.8, 0.1]), np.array([0, 0, 2]))[0].__round__(3)
-    -0.994
+    -0.993
     """
     from scipy.stats import pearsonr
 
