@@ -14,6 +14,7 @@ from infimum.cli.assess import assess
 from infimum.cli.calibrate import calibrate
 from infimum.cli.estimate import estimate
 from infimum.cli.extract import extract
+from infimum.cli.report import report
 from infimum.cli.reproduce import reproduce
 from infimum.cli.score import score
 from infimum.errors import InputError
@@ -30,6 +31,7 @@ app.command()(assess)
 app.command()(calibrate)
 app.command()(estimate)
 app.command()(extract)
+app.command()(report)
 app.command()(reproduce)
 app.command()(score)
 
