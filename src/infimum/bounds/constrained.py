@@ -11,7 +11,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import xlog1py, xlogy
 
-HALVINGS = 50
+HALVINGS = 40
+"""Of the interval of multipliers; the likelihood is off by the square of what remains."""
 
 Counts = Float[np.ndarray, "*runs S"]
 
@@ -27,16 +28,17 @@ def success_rates(
     pull = multiplier[..., None] * w
     total = n + pull
     # The smaller root, written so that nothing cancels; (n + p)² − 4pk = (n − p)² + 4p(n − k) ≥ 0.
-    return 2.0 * k / (total + np.sqrt((n - pull) ** 2 + 4.0 * pull * (n - k)))
+    return np.asarray(2.0 * k / (total + np.sqrt((n - pull) ** 2 + 4.0 * pull * (n - k))))
 
 
 def log_likelihood(k: Counts, n: Float[np.ndarray, " S"], a: Counts) -> Float[np.ndarray, "*runs"]:
     """ℓ(a), with 0 log 0 = 0."""
-    result: Float[np.ndarray, "*runs"] = (xlogy(k, a) + xlog1py(n - k, -a)).sum(axis=-1)
-    return result
+    return np.asarray((xlogy(k, a) + xlog1py(n - k, -a)).sum(axis=-1))
 
 
-def constrained_rates(m: float, k: Counts, n: Float[np.ndarray, " S"], w: Float[np.ndarray, " S"]) -> Counts:
+def constrained_rates(
+    m: float, k: Float[np.ndarray, "runs S"], n: Float[np.ndarray, " S"], w: Float[np.ndarray, " S"]
+) -> Float[np.ndarray, "runs S"]:
     """The rates of greatest likelihood with Σ w_s a_s = m, for m > 0 at most the estimate; else the estimate."""
     low = np.zeros(k.shape[:-1])
     # From the quadratic, ηwa ≤ k: at η = Σk/m the sum is at most m.
