@@ -113,7 +113,9 @@ def stratified_bound(design: Design, name: str, seed: int, correct: Any, confide
         method: Any = name.removeprefix("stratified_")
         draws = max(2000, int(np.ceil(50.0 / (1.0 - confidence))))
         return stratified(
-            *(correct, design.stratum, design.weights, confidence, method, design.levels), draws=draws, seed=seed
+            *(correct, design.stratum, design.weights, confidence, method, design.levels),
+            draws=draws,
+            seed=seed,
         )
     if len(design.weights) == 1:
         bound = clopper_pearson(correct, confidence)
@@ -121,7 +123,9 @@ def stratified_bound(design: Design, name: str, seed: int, correct: Any, confide
         bound = class_profile(correct, design.stratum, design.weights, confidence)
         if bound.details["without_labels"]:
             unseen = np.setdiff1d(np.arange(len(design.weights)), design.stratum)
-            raise InputError(f"stratum {int(unseen[0])} has no label: label further from the top of the table")
+            raise InputError(
+                f"stratum {int(unseen[0])} has no label: label further from the top of the table"
+            )
     about = (
         "labels were drawn independently, and with equal chances, among the operation inputs of each stratum",
         "strata and weights were fixed before the labels; the bound is for the inputs that have these weights",
@@ -131,10 +135,15 @@ def stratified_bound(design: Design, name: str, seed: int, correct: Any, confide
 
 def _by_class(found: Candidates, rows: Labelled, profile: Any) -> None:
     if rows.outputs is None:
-        found.withhold("the labels of the rows are not known, only what is right (give logits and labels)", "class_profile")
+        found.withhold(
+            "the labels of the rows are not known, only what is right (give logits and labels)",
+            "class_profile",
+        )
     else:
         labels = rows.outputs.known_labels
-        found.made["class_profile"] = lambda correct, confidence: class_profile(correct, labels, profile, confidence)
+        found.made["class_profile"] = lambda correct, confidence: class_profile(
+            correct, labels, profile, confidence
+        )
     found.withhold(
         "it holds for the class shares of the labelled rows, and other class probabilities are given",
         *(name for name in METHODS if name != "class_profile"),
@@ -159,10 +168,15 @@ def _from_conformal(
         found.withhold("the logits of the labelled rows are not known", *names)
         return
     if conformal.n_tuning:
-        found.withhold("the calibration's score or temperature was tuned, perhaps on calibration rows", *names)
+        found.withhold(
+            "the calibration's score or temperature was tuned, perhaps on calibration rows", *names
+        )
         return
     counts = runner_up_counts(conformal, operation.logits)
-    makers: tuple[Callable[[Any, float], Bound], ...] = (marginal_conformal_of_counts, confidence_floor_of_counts)
+    makers: tuple[Callable[[Any, float], Bound], ...] = (
+        marginal_conformal_of_counts,
+        confidence_floor_of_counts,
+    )
     for name, make in zip(names, makers, strict=True):
         found.made[name] = partial(_ignoring_labels, make, counts)
 

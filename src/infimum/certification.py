@@ -87,7 +87,9 @@ def certify(
         if rows.outputs is None:
             raise InputError(f"{rows.name}: bounds per class need logits and labels, not only what is right")
         outputs = rows.outputs
-        together = clopper_pearson_per_class(rows.correct, outputs.known_labels, outputs.n_classes, confidence)
+        together = clopper_pearson_per_class(
+            rows.correct, outputs.known_labels, outputs.n_classes, confidence
+        )
     return Certificate(
         network=name,
         target=Target(wanted, confidence, judge.value >= wanted, judge.method),
@@ -117,7 +119,9 @@ def _check_together(
     if not isinstance(calibration, Outputs):
         classes = {o.n_classes for o in (rows.outputs, operation) if o is not None}
         if calibration is not None and classes and classes != {calibration.n_classes}:
-            raise InputError(f"the calibration has {calibration.n_classes} classes, the outputs have {max(classes)}")
+            raise InputError(
+                f"the calibration has {calibration.n_classes} classes, the outputs have {max(classes)}"
+            )
         return
     if operation is not None:
         check_one_network(calibration, operation)

@@ -35,7 +35,9 @@ def read_csv(path: Path) -> dict[str, Array]:
         raise InputError(f"{path}: the column names must be given and differ, not {', '.join(header)}")
     for number, row in enumerate(rows[1:], 2):
         if len(row) != len(header):
-            raise InputError(f"{path}: row {number} has {len(row)} entries, but there are {len(header)} columns")
+            raise InputError(
+                f"{path}: row {number} has {len(row)} entries, but there are {len(header)} columns"
+            )
     if len(rows) == 1:
         raise InputError(f"{path} has a header but no rows")
     columns = zip(*rows[1:], strict=True)
@@ -73,6 +75,9 @@ def numbers(column: Array, what: str) -> Array:
     if len(bad):
         row = int(bad[0])
         entry = str(column[row])
-        raise InputError(f"{what}: row {row} is {entry!r}, a finite number was expected" if entry else
-                         f"{what}: row {row} is empty, a number was expected")
+        raise InputError(
+            f"{what}: row {row} is {entry!r}, a finite number was expected"
+            if entry
+            else f"{what}: row {row} is empty, a number was expected"
+        )
     return values

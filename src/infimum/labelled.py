@@ -42,7 +42,9 @@ class Labelled:
             known, first, count = np.unique(ids, return_index=True, return_counts=True)
             if len(known) < len(ids):
                 twice = known[count > 1][np.argmin(first[count > 1])]
-                raise InputError(f"{self.name}: id {str(twice)!r} occurs {count[known == twice][0]} times: an input counts once")
+                raise InputError(
+                    f"{self.name}: id {str(twice)!r} occurs {count[known == twice][0]} times: an input counts once"
+                )
             object.__setattr__(self, "ids", ids)
 
     def __len__(self) -> int:
@@ -82,7 +84,11 @@ _SINGULAR = {"ids": "id", "labels": "label", "predictions": "predicted"}
 
 
 def _from_table(columns: Mapping[str, Array], what: str) -> Labelled:
-    filled = {name: columns[name] for name in ("correct", "label") if name in columns and _given(columns[name]).any()}
+    filled = {
+        name: columns[name]
+        for name in ("correct", "label")
+        if name in columns and _given(columns[name]).any()
+    }
     if len(filled) == 2:
         raise InputError(f"{what} has both 'correct' and 'label' filled in; give one of them")
     if not filled:
@@ -129,7 +135,9 @@ def _truth(column: Array, what: str) -> Bool[np.ndarray, " n"]:
     unclear = np.flatnonzero(~right & ~np.isin(words, FALSE))
     if len(unclear):
         row = int(unclear[0])
-        raise InputError(f"{what}: correct: row {row} is {str(column[row])!r}, neither 1 (true) nor 0 (false)")
+        raise InputError(
+            f"{what}: correct: row {row} is {str(column[row])!r}, neither 1 (true) nor 0 (false)"
+        )
     return right
 
 

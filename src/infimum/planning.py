@@ -90,9 +90,11 @@ class Plan:
         try:
             methods = tuple(
                 PlannedMethod(
-                    **{k: m[k] for k in ("method", "exact", "validity")},
-                    needs=tuple(Need(**need) for need in m["needs"]),
-                    **{k: tuple(m[k]) for k in ("n", "power", "standard_error")},
+                    **{
+                        **m,
+                        "needs": tuple(Need(**need) for need in m["needs"]),
+                        **{key: tuple(m[key]) for key in ("n", "power", "standard_error")},
+                    }
                 )
                 for m in d["methods"]
             )
@@ -143,34 +145,38 @@ def plan(
     """
     target, confidence, seed = check_chance(target, "target"), check_confidence(confidence), check_seed(seed)
     if (operation is None) != (calibration is None):
-        raise InputError("operation and calibration are needed together: the levels of inputs come from a calibration")
+        raise InputError(
+            "operation and calibration are needed together: the levels of inputs come from a calibration"
+        )
     levels = None
     if operation is not None and calibration is not None:
         levels = operation_levels(operation, calibration)
     if expected is None:
         if levels is None:
-            raise InputError("expected is needed: what the success rate is believed to be (or operation and calibration)")
+            raise InputError(
+                "expected is needed: what the success rate is believed to be (or operation and calibration)"
+            )
         expected = float(levels.mean())
     expected = check_chance(expected, "expected", one=True)
     exact = _clopper_pearson(target, confidence, expected)
     grid = _grid([need.labels or 1 for need in exact.needs])
     methods = [exact, _anytime(target, confidence, expected, grid, seed)]
-    notes = ["exact figures are for the success rate expected; a lower one needs more labels, and may never do"]
+    notes = [
+        "exact figures are for the success rate expected; a lower one needs more labels, and may never do"
+    ]
     if levels is not None:
         world = World(levels, expected)
         rows = rehearsed(world, grid, target, confidence, DRAWS, seed)
         methods += [_simulated(name, ns, reached, DRAWS) for name, ns, reached in rows]
         notes.append(
-            f"methods with levels were rehearsed on {len(levels)} operation inputs whose mean level {levels.mean():.4f} "
-            f"was moved to {expected:.4g}: what they need depends on how well levels tell right from wrong"
+            f"methods with levels were rehearsed on {len(levels)} operation inputs whose mean level "
+            f"{levels.mean():.4f} was moved to {expected:.4g}: what they need depends on how well levels tell right from wrong"
         )
     provenance = {"infimum": infimum.__version__, "numpy": np.__version__, "seed": seed}
     return Plan(target, confidence, expected, tuple(methods), DRAWS, tuple(notes), provenance)
 
 
-def operation_levels(
-    operation: Outputs, calibration: Outputs | Calibration
-) -> Float[np.ndarray, " n"]:
+def operation_levels(operation: Outputs, calibration: Outputs | Calibration) -> Float[np.ndarray, " n"]:
     """Level of each operation input, from other, labelled rows; InputError where the two do not fit together."""
     if isinstance(calibration, Outputs):
         check_one_network(calibration, operation)

@@ -75,7 +75,9 @@ def power(n: Any, target: Real, expected: Real, confidence: Real = 0.95) -> Floa
     while (steps := fewest_labels(np.arange(count), target, confidence))[-1] <= n.max():
         count *= 2
     allowed = np.searchsorted(steps, n, side="right") - 1
-    reached: Float[np.ndarray, "*shape"] = np.where(allowed >= 0, bdtr(np.maximum(allowed, 0), n, 1.0 - expected), 0.0)
+    reached: Float[np.ndarray, "*shape"] = np.where(
+        allowed >= 0, bdtr(np.maximum(allowed, 0), n, 1.0 - expected), 0.0
+    )
     return reached
 
 

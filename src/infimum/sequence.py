@@ -46,7 +46,9 @@ class Sequence:
         begins with are known, and must be unchanged.
         """
         if rows.ids is None:
-            raise InputError(f"{rows.name} has no 'ids': a row that is added twice is known by its id; give one per row")
+            raise InputError(
+                f"{rows.name} has no 'ids': a row that is added twice is known by its id; give one per row"
+            )
         ids, correct = rows.ids.tolist(), rows.correct
         self._check_network(rows)
         design = self._grown(rows)
@@ -74,7 +76,9 @@ class Sequence:
             batches=(*self.batches, len(ids)),
             design=design,
             n_classes=self.n_classes if outputs is None else outputs.n_classes,
-            class_names=self.class_names if outputs is None or outputs.class_names is None else tuple(map(str, outputs.class_names)),
+            class_names=self.class_names
+            if outputs is None or outputs.class_names is None
+            else tuple(map(str, outputs.class_names)),
         )
 
     def bound(self) -> Bound:
@@ -113,12 +117,19 @@ class Sequence:
 
     def _grown(self, rows: Labelled) -> Design | None:
         if self.ids and (self.design is None) != (rows.design is None):
-            raise InputError(f"{rows.name}: random samples and rows drawn in strata cannot be mixed in one state")
+            raise InputError(
+                f"{rows.name}: random samples and rows drawn in strata cannot be mixed in one state"
+            )
         if rows.design is None or self.design is None or not self.ids:
             return rows.design
         ours, theirs = self.design, rows.design
-        if ours.weights.shape != theirs.weights.shape or np.abs(ours.weights - theirs.weights).max() > ROUNDING:
-            raise InputError(f"{rows.name} was drawn in other strata than the rows of the state; go on with that selection")
+        if (
+            ours.weights.shape != theirs.weights.shape
+            or np.abs(ours.weights - theirs.weights).max() > ROUNDING
+        ):
+            raise InputError(
+                f"{rows.name} was drawn in other strata than the rows of the state; go on with that selection"
+            )
         n = len(self.ids)
         same = rows.ids is not None and tuple(rows.ids[:n].tolist()) == self.ids
         added = theirs.stratum[n:] if same else theirs.stratum

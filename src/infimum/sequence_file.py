@@ -88,7 +88,9 @@ def load_sequence(path: Path) -> Sequence:
     except InputError as error:
         raise InputError(f"{path} is not a usable state: {error}") from error
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not a state written by infimum certify --sequential ({error!r})") from error
+        raise InputError(
+            f"{path} is not a state written by infimum certify --sequential ({error!r})"
+        ) from error
 
 
 def _from_dict(d: dict[str, Any]) -> Sequence:

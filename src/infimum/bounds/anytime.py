@@ -22,6 +22,7 @@ from scipy.special import betaincc, betaln, xlog1py, xlogy
 from infimum.bounds.base import DRAWN_ALIKE, Bound, check_confidence
 from infimum.bounds.observations import check_correct
 from infimum.checks import Real
+
 Counts = Float[np.ndarray, "*shape"]
 
 HALVINGS = 40
@@ -48,7 +49,10 @@ def anytime(correct: Any, confidence: Real = 0.95) -> Bound:
         confidence=confidence,
         method="anytime",
         n=len(right),
-        assumptions=(*DRAWN_ALIKE, "they are given in an order that does not depend on whether they are right"),
+        assumptions=(
+            *DRAWN_ALIKE,
+            "they are given in an order that does not depend on whether they are right",
+        ),
     )
 
 
