@@ -170,7 +170,8 @@ def plan(
         methods += [_simulated(name, ns, reached, DRAWS) for name, ns, reached in rows]
         notes.append(
             f"methods with levels were rehearsed on {len(levels)} operation inputs whose mean level "
-            f"{levels.mean():.4f} was moved to {expected:.4g}: what they need depends on how well levels tell right from wrong"
+            f"{levels.mean():.4f} was moved to {expected:.4g}: what they need depends on how well levels tell right "
+            "from wrong"
         )
     provenance = {"infimum": infimum.__version__, "numpy": np.__version__, "seed": seed}
     return Plan(target, confidence, expected, tuple(methods), DRAWS, tuple(notes), provenance)

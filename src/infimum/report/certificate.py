@@ -71,7 +71,7 @@ def to_text(c: Certificate) -> str:
     for method, why in c.withheld.items():
         reasons.setdefault(why, []).append(named(method))
     for why, methods in reasons.items():
-        lines += textwrap.wrap(f"not given: {', '.join(methods)}: {why}", WIDTH, subsequent_indent="  ")
+        lines += textwrap.wrap(f"not given: {'; '.join(methods)}. Why: {why}", WIDTH, subsequent_indent="  ")
     if c.exchangeability is not None:
         sentence = alike(c.exchangeability).replace("Calibration against", "Labelled inputs against", 1)
         lines += textwrap.wrap(sentence, WIDTH)
