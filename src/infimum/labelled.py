@@ -29,7 +29,7 @@ class Labelled:
     random sample. Raises InputError for no row, or an id that occurs twice.
     """
 
-    correct: Bool[np.ndarray, " n"]
+    correct: Array
     ids: Array | None = None
     outputs: Outputs | None = None
     design: Design | None = None
