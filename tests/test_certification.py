@@ -167,20 +167,20 @@ def test_selection_refused(data: dict[str, Outputs]) -> None:
 
 @pytest.mark.parametrize("method", ["stratified_chernoff", "stratified_e_process"])
 def test_coverage_of_select_then_certify(toy: Toy, method: str) -> None:
-    """300 selections of 60 inputs, labels looked up, at 80 %; the truth is the accuracy on these operation inputs.
+    """200 selections of 60 inputs, labels looked up, at 80 %; the truth is the accuracy on these operation inputs.
 
-    Allowed misses: the 1 − 1e-4 quantile of Binomial(300, 0.2). Only the first 40 rows count as labelled, in
+    Allowed misses: the 1 − 1e-4 quantile of Binomial(200, 0.2). Only the first 40 rows count as labelled, in
     every other draw.
     """
     rng = np.random.default_rng(5)
     cal, ops = toy.outputs(200, rng), toy.outputs(1500, rng)
     misses = 0
-    for seed in range(300):
+    for seed in range(200):
         rows = labelled(select(ops, cal, 60, n_strata=3, seed=seed), ops)
         n = 60 if seed % 2 else 40
         design = rows.design.first(n)
         misses += stratified_bound(design, method, 0, rows.correct[:n], 0.8).value > ops.accuracy
-    assert misses <= binom.ppf(1 - 1e-4, 300, 0.2)
+    assert misses <= binom.ppf(1 - 1e-4, 200, 0.2)
 
 
 @pytest.mark.parametrize("right", [0, 1])

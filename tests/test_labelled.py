@@ -41,7 +41,14 @@ def test_csv_and_npz_say_the_same(tmp_path: Path) -> None:
 
 def test_names_of_classes_and_words(tmp_path: Path) -> None:
     plain = dict.fromkeys(("stratum", "sampling_probability", "stratum_weight"))
-    rows = Labelled.load(table(tmp_path / "x.csv", **plain, predicted=["cat", "dog", "cat", "1"], label=["cat", "cat", "cat", "1"]))
+    rows = Labelled.load(
+        table(
+            tmp_path / "x.csv",
+            **plain,
+            predicted=["cat", "dog", "cat", "1"],
+            label=["cat", "cat", "cat", "1"],
+        )
+    )
     assert rows.correct.tolist() == [True, False, True, True]
     assert rows.design is None
     rows = Labelled.load(table(tmp_path / "y.csv", **plain, label=None, correct=["yes", "FALSE", "1", "0"]))

@@ -24,7 +24,14 @@ def brute(most: int, target: float, expected: float, confidence: float) -> np.nd
 
 @pytest.mark.parametrize(
     ("target", "expected", "confidence"),
-    [(0.95, 0.99, 0.95), (0.9, 0.97, 0.9), (0.3, 0.6, 0.95), (0.8, 0.9, 0.99), (0.9, 1.0, 0.95), (0.05, 0.3, 0.5)],
+    [
+        (0.95, 0.99, 0.95),
+        (0.9, 0.97, 0.9),
+        (0.3, 0.6, 0.95),
+        (0.8, 0.9, 0.99),
+        (0.9, 1.0, 0.95),
+        (0.05, 0.3, 0.5),
+    ],
 )
 def test_power_is_exact(target: float, expected: float, confidence: float) -> None:
     most = 450

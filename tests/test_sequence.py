@@ -81,7 +81,8 @@ def test_strata_fill_up(tmp_path: Path) -> None:
     values = [add_to_state(state, first(n), target=0.9).judge.value for n in (50, 120, 200)]
     assert values == sorted(values)
     alone = [
-        stratified(right[:n], stratum[:n], weights, method="e_process", levels=levels).value for n in (50, 120, 200)
+        stratified(right[:n], stratum[:n], weights, method="e_process", levels=levels).value
+        for n in (50, 120, 200)
     ]
     assert values[-1] == pytest.approx(max(alone), abs=1e-12)
     with pytest.raises(InputError, match="in the state already"):
@@ -89,26 +90,30 @@ def test_strata_fill_up(tmp_path: Path) -> None:
     changed = Labelled(~right, ids=np.arange(200), design=whole.design)
     kept = load_sequence(state)
     with pytest.raises(InputError, match="what has been seen stays"):
-        Sequence("n", 0.9, 0.95, kept.ids[:50], kept.correct[:50], (50,), kept.design.first(50)).with_rows(changed)
-    elsewhere = Labelled(np.ones(1), ids=np.array(["new"]), design=Design(np.zeros(1, dtype=np.int64), np.array([0.5, 0.5])))
+        Sequence("n", 0.9, 0.95, kept.ids[:50], kept.correct[:50], (50,), kept.design.first(50)).with_rows(
+            changed
+        )
+    elsewhere = Labelled(
+        np.ones(1), ids=np.array(["new"]), design=Design(np.zeros(1, dtype=np.int64), np.array([0.5, 0.5]))
+    )
     with pytest.raises(InputError, match="in other strata"):
         add_to_state(state, elsewhere, target=0.9)
 
 
 def test_coverage_of_the_sequential_strata() -> None:
-    """400 runs of 8 batches: the largest bound on the way is above Σ w_s a_s in at most 20 %, and a binomial's margin
-    (the 1 − 1e-4 quantile of Binomial(400, 0.2)).
+    """200 runs of 4 batches: the largest bound on the way is above Σ w_s a_s in at most 20 %, and a binomial's margin
+    (the 1 − 1e-4 quantile of Binomial(200, 0.2)).
     """
     rng = np.random.default_rng(2)
     stratum, weights = np.arange(160) % 2, np.array([0.7, 0.3])
     rates = np.array([0.9, 0.6])
     misses = 0
-    for _ in range(400):
+    for _ in range(200):
         right = rng.random(160) < rates[stratum]
         design = Design(stratum, weights, np.array([0.95, 0.5]))
-        run = Sequence("n", 0.9, 0.8, tuple(map(str, range(160))), right, (20,) * 8, design)
+        run = Sequence("n", 0.9, 0.8, tuple(map(str, range(160))), right, (40,) * 4, design)
         misses += run.bound().value > weights @ rates
-    assert misses <= binom.ppf(1 - 1e-4, 400, 0.2)
+    assert misses <= binom.ppf(1 - 1e-4, 200, 0.2)
 
 
 @pytest.mark.parametrize("moment", ["os.replace", "json.dump", "os.fsync"])

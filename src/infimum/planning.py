@@ -31,6 +31,12 @@ DRAWS = 200
 STOPS = 10_000
 """Runs of the sequential certificate."""
 
+FURTHER = 4
+"""How many times the largest number of labels rehearsed such a run may take."""
+
+MOST_ERRORS = 20_000
+"""Errors in such a run beyond which it is not simulated: it would take minutes."""
+
 POINTS = 9
 """Numbers of labels rehearsed, from a sixth of what Clopper–Pearson needs to four times that."""
 
@@ -160,10 +166,14 @@ def plan(
     expected = check_chance(expected, "expected", one=True)
     exact = _clopper_pearson(target, confidence, expected)
     grid = _grid([need.labels or 1 for need in exact.needs])
-    methods = [exact, _anytime(target, confidence, expected, grid, seed)]
+    methods = [exact]
     notes = [
         "exact figures are for the success rate expected; a lower one needs more labels, and may never do"
     ]
+    if (most := FURTHER * grid[-1]) * (1.0 - target) <= MOST_ERRORS:
+        methods.append(_anytime(target, confidence, expected, grid, most, seed))
+    else:
+        notes.append(f"anytime-valid: not simulated, since runs of {most} labels would be needed")
     if levels is not None:
         world = World(levels, expected)
         rows = rehearsed(world, grid, target, confidence, DRAWS, seed)
@@ -216,9 +226,10 @@ def _clopper_pearson(target: float, confidence: float, expected: float) -> Plann
     )
 
 
-def _anytime(target: float, confidence: float, expected: float, grid: list[int], seed: int) -> PlannedMethod:
+def _anytime(
+    target: float, confidence: float, expected: float, grid: list[int], most: int, seed: int
+) -> PlannedMethod:
     """Labels after which the sequential certificate has stopped, or earlier: quantiles of its stopping time."""
-    most = 4 * grid[-1]
     stops = np.sort(stopping_times(target, confidence, expected, STOPS, most, seed))
 
     def quantile(share: float) -> int | None:

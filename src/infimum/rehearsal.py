@@ -110,9 +110,15 @@ def stopping_times(
     # Errors beyond this share of the labels show nothing. A right label only ever raises the capital.
     errors = np.arange(math.ceil(most * (1.0 - target)) + 1)
     starts = first_met(errors, lambda n: log_capital(n - errors, n, target) >= threshold)
-    stops, errors_at = np.full(draws, np.inf), np.zeros(draws)
+    starts = starts[starts <= most]
+    if expected == 1.0:
+        return np.full(draws, float(starts[0]) if len(starts) else np.inf)
+    stops = np.full(draws, np.inf)
     rng = np.random.default_rng([seed, 0x993])
-    for start in starts[starts <= most].tolist():
-        errors_at = errors_at + (rng.geometric(1.0 - expected, draws) if expected < 1.0 else np.inf)
-        stops = np.where(np.isinf(stops) & (errors_at > start), float(start), stops)
+    for first in range(0, draws, size := max(1, 2**20 // max(1, len(starts)))):
+        rows = slice(first, min(draws, first + size))
+        error_at = rng.geometric(1.0 - expected, (rows.stop - first, len(starts))).cumsum(axis=1)
+        in_time = error_at > starts
+        reached = in_time.any(axis=1)
+        stops[rows][reached] = starts[in_time.argmax(axis=1)[reached]]
     return stops

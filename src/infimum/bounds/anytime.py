@@ -69,11 +69,12 @@ def anytime_sequence(correct: Any, confidence: Real = 0.95) -> Float[np.ndarray,
     return np.maximum.accumulate(bound_of_counts(k, n, check_confidence(confidence)))
 
 
-def log_capital(k: Counts, n: Counts, m: Any) -> Counts:
-    """Logarithm of M_n(m), elementwise, for 0 ≤ m < 1; −∞ where k = 0 and m = 0 make it 0/0.
+def log_capital(k: Any, n: Any, m: Any) -> Counts:
+    """Logarithm of M_n(m) for k right of n, elementwise, 0 ≤ m < 1; −∞ where k = 0 and m = 0 make it 0/0.
 
     Under Jeffreys' law Pr(p > m) = (2/π) arcsin √(1 − m), and its normaliser is π.
     """
+    k, n = np.asarray(k, dtype=np.float64), np.asarray(n, dtype=np.float64)
     a, b = 0.5 + k, 0.5 + n - k
     with np.errstate(divide="ignore", invalid="ignore"):
         found = betaln(a, b) + np.log(betaincc(a, b, m)) - np.log(2.0 * np.arcsin(np.sqrt(1.0 - m)))

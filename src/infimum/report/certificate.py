@@ -52,7 +52,15 @@ def to_text(c: Certificate) -> str:
     """Verdict, table, what is missing from it and why, warnings."""
     lines = [printable(c.network), "", *textwrap.wrap(printable(verdict(c)), WIDTH), ""]
     right = c.n - c.wrong
-    lines += [f"{c.n} labelled inputs, {right} right, {c.wrong} wrong: {right / c.n:.4f} (an estimate).", ""]
+    meaning = (
+        "not that of the operation, since they were drawn in strata"
+        if c.judge.method.startswith("stratified")
+        else "an estimate"
+    )
+    lines += [
+        f"{c.n} labelled inputs, {right} right, {c.wrong} wrong: a share of {right / c.n:.4f} ({meaning}).",
+        "",
+    ]
     label = max(len(named(b.method)) for b in c.bounds)
     for i, bound in enumerate(c.bounds):
         row = (
