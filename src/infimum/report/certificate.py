@@ -6,34 +6,13 @@ import textwrap
 
 from infimum.bounds import Bound
 from infimum.certificate import Certificate
-from infimum.report.figures import alike, floor4, percent
+from infimum.report.figures import alike, floor4, named, percent
 from infimum.report.text import WIDTH, printable
-
-NAMES = {
-    "clopper_pearson": "Clopper–Pearson",
-    "clopper_pearson_per_class": "Clopper–Pearson per class",
-    "anytime": "anytime-valid",
-    "class_profile": "class profile",
-    "marginal_conformal": "marginal conformal",
-    "confidence_floor": "confidence floor",
-    "prediction_powered": "prediction-powered (PPI++)",
-    "prediction_powered_betting": "prediction-powered, betting",
-    "stratified_chernoff": "stratified, Chernoff",
-    "stratified_bootstrap": "stratified, bootstrap",
-    "stratified_signed_root": "stratified, signed root",
-    "stratified_e_process": "stratified, e-process",
-    "stratified_bonferroni": "stratified, Bonferroni",
-}
 
 EACH_ALONE = (
     "Each bound holds with its own confidence; the first, named before the labels were seen, is the one that judges. "
     "The largest of several, picked afterwards, would hold with less."
 )
-
-
-def named(method: str) -> str:
-    """What a method is called in print."""
-    return NAMES.get(method, method)
 
 
 def verdict(c: Certificate) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from infimum.planning import Need, Plan
-from infimum.report.certificate import named
-from infimum.report.figures import percent
+from infimum.report.figures import named, percent
 from infimum.report.text import WIDTH
 
 EXACT = (

@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable
 from html import escape
 
+from infimum.checks import Real
 from infimum.planning import Plan, PlannedMethod
-from infimum.report.certificate import named
+from infimum.report.figures import named
 
 WIDTH, HEIGHT = 760, 420
 LEFT, RIGHT, TOP, BOTTOM = 60, 220, 40, 50
 
-Scale = Callable[[float], float]
+Scale = Callable[[Real], float]
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Okabe and Ito's, told apart by colour-blind readers too."""
@@ -24,10 +25,10 @@ def to_svg(p: Plan) -> str:
     high = max(m.n[-1] for m in p.methods)
     span = math.log(max(high / low, 2.0))
 
-    def x(n: float) -> float:
+    def x(n: Real) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * math.log(n / low) / span
 
-    def y(power: float) -> float:
+    def y(power: Real) -> float:
         return TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - min(1.0, max(0.0, power)))
 
     title = f"Labels to show {p.target:g} at confidence {p.confidence:g}, if the truth is {p.expected:.6g}"
@@ -55,7 +56,7 @@ def to_svg(p: Plan) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _line(points: list[tuple[float, float]], colour: str, width: float = 1.0) -> str:
+def _line(points: list[tuple[Real, Real]], colour: str, width: Real = 1.0) -> str:
     path = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
     return f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="{width}"/>'
 
