@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import platform
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-import infimum
 from infimum.bounds import (
     Bound,
     clopper_pearson,
@@ -16,23 +14,23 @@ from infimum.bounds import (
     marginal_conformal_of_counts,
 )
 from infimum.bounds.base import check_confidence
-from infimum.bounds.exchangeability import exchangeability as test_exchangeability
+from infimum.bounds.exchangeability import exchangeability as two_sample_test
 from infimum.caveats import contradicted, warnings_about
 from infimum.checks import Array, Real, check_matrix, exact_fraction
 from infimum.conformal import RAPS, Calibration, LambdaSummary, Score, TopTwo, calibrate
 from infimum.conformal.fitting import true_ranks
 from infimum.conformal.scores import score_to_dict
 from infimum.conformal.success import Empty, Step, levels_of
+from infimum.diagnostics import diagnose
 from infimum.errors import InputError
 from infimum.head import AnyHead
-from infimum.manifold import Manifold, fit_gmm, fit_kernel
-from infimum.manifold.gmm import Covariance
+from infimum.manifold import Manifold
+from infimum.manifold.by_name import ManifoldName, fit_manifold
 from infimum.outputs import Outputs, check_one_network
 from infimum.overlap import rows_also_in
+from infimum.provenance import origin
 from infimum.results import Assessment, CalibrationFacts, LambdaEstimate, Success, Target
-from infimum.sampling import Progress, Stopping, sample_lambda
-
-ManifoldName = Literal["kernel", "gmm", "none"]
+from infimum.sampling import Draw, Progress, Stopping, sample_lambda
 
 
 def assess(
@@ -49,9 +47,10 @@ def assess(
     empty: Empty = "argmax",
     manifold: ManifoldName | None = None,
     components: int | None = None,
-    covariance: Covariance = "full",
+    covariance: str = "full",
     bandwidth: Real = 0.1,
     stopping: Stopping | None = None,
+    draw: Draw = "independent",
     seed: int = 0,
     exchangeability: bool = True,
     target: Real | None = None,
@@ -74,10 +73,10 @@ def assess(
     step, empty
         The paper's δ (None: exact), and how inputs that never get a one-label set are read.
     manifold
-        "kernel", "gmm" (the paper's) or "none"; by default kernel where head and features are there.
+        "kernel", "gmm" (the paper's), "class-gaussians" or "none"; by default kernel where head and features are there.
     components, covariance, bandwidth
-        Of the mixture; of the kernel.
-    stopping, seed, progress
+        Of gmm; of gmm and class-gaussians ("shrunk" and "lowrank:r" for many dimensions); of the kernel.
+    stopping, draw, seed, progress
         Of the sampling. Same seed, same result.
     exchangeability
         Whether to test that calibration and operation are alike, which every bound assumes.
@@ -128,7 +127,7 @@ def assess(
     levels = levels_of(counts.count_top, counts.count_second, conformal.n, step, empty)
 
     law: Manifold | None = None
-    estimate, interrupted, manifold_lambda = on_operation, False, None
+    estimate, interrupted, manifold_lambda, samples = on_operation, False, None, None
     if source is None:
         notes.append(_why_no_manifold(manifold, head, operation, manifold_data))
     else:
@@ -136,26 +135,23 @@ def assess(
         weights = operation.weights if manifold_data is None else None
         sampled = _draw_by_weight(features, weights, seed)
         predicted = head.logits(sampled).argmax(axis=1)
-        law = (
-            fit_gmm(sampled, predicted, components, covariance, seed)
-            if manifold == "gmm"
-            else fit_kernel(sampled, predicted, bandwidth)
-        )
+        law = fit_manifold(manifold, sampled, predicted, components, covariance, bandwidth, seed)
         behind = LambdaSummary(conformal.n, step, empty)
         behind.add(conformal.top_two(head.logits(features)), weights)
         manifold_lambda = behind.value
-        run = sample_lambda(law, head, conformal, stopping, seed, step, empty, progress)
+        run = sample_lambda(law, head, conformal, stopping, seed, step, empty, progress, draw)
         interrupted = run.interrupted
         if run.summary.n:
+            samples = run.summary.level_distribution()
             estimate = LambdaEstimate(
                 value=run.summary.value,
-                standard_error=run.summary.standard_error(manifold=behind.sampling_error),
+                standard_error=run.summary.standard_error(behind.sampling_error, run.sampling_error),
                 source="manifold",
                 n=run.summary.n,
                 effective_n=run.summary.effective_n,
                 never_singleton=run.summary.never_singleton,
                 converged=run.converged,
-                stopping=run.stopping.to_dict(),
+                stopping={**run.stopping.to_dict(), "draw": draw},
                 history=run.history,
             )
 
@@ -164,7 +160,7 @@ def assess(
     if withheld is not None:
         notes.append(f"the bounds from success levels are not given: {withheld}")
     certified = (judge, *(_from_success_levels(conformal, counts, confidence) if withheld is None else ()))
-    alike = test_exchangeability(calibration, operation, seed=seed) if exchangeability else None
+    alike = two_sample_test(calibration, operation, seed=seed) if exchangeability else None
     certified = contradicted(certified, alike)
     return Assessment(
         network=name,
@@ -194,13 +190,11 @@ def assess(
             interrupted=interrupted,
         ),
         notes=tuple(notes),
-        provenance={
-            "infimum": infimum.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-            "seed": seed,
-        },
+        provenance=origin(
+            seed, {"calibration": calibration, "tuning": tuning, "operation": operation}, manifold_data, head
+        ),
         interrupted=interrupted,
+        diagnostics=diagnose(operation, levels, samples, wanted),
         **_with_labels(operation, levels),
     )
 
@@ -213,8 +207,8 @@ def _features_and_head(
     n_classes: int,
 ) -> tuple[Array, AnyHead] | None:
     """Features the manifold is fitted to and their head, or None where no manifold is wanted or possible."""
-    if manifold not in (None, "kernel", "gmm", "none"):
-        raise InputError(f"manifold must be kernel, gmm or none, not {manifold!r}")
+    if manifold not in (None, *get_args(ManifoldName)):
+        raise InputError(f"manifold must be one of {', '.join(get_args(ManifoldName))}, not {manifold!r}")
     if head is not None and head.n_classes != n_classes:
         raise InputError(f"{head.name} has {head.n_classes} classes, the calibration has {n_classes}")
     features = operation.features if manifold_data is None else manifold_data

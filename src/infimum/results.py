@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
 from infimum.bounds import Bound, Estimate, Exchangeability
 from infimum.conformal.summary import StandardError
+from infimum.diagnostics.base import Diagnostics
 from infimum.errors import InputError
 from infimum.files import read_bytes, write_bytes
+from infimum.manifold.base import ManifoldFit
 from infimum.sampling import Batch
+from infimum.typed import check_types
 
 SCHEMA = "infimum/assessment/1"
 
@@ -118,6 +121,7 @@ class Assessment:
     notes: tuple[str, ...] = ()
     provenance: dict[str, Any] = field(default_factory=dict)
     interrupted: bool = False
+    diagnostics: Diagnostics | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; the schema is `infimum/assessment/1`."""
@@ -143,6 +147,7 @@ class Assessment:
             "notes": list(self.notes),
             "provenance": self.provenance,
             "interrupted": self.interrupted,
+            "diagnostics": None if self.diagnostics is None else self.diagnostics.to_dict(),
         }
 
     def to_json(self) -> str:
@@ -154,8 +159,9 @@ class Assessment:
         """Inverse of `to_dict`; raises InputError for another schema or a missing key."""
         if d.get("schema") != SCHEMA:
             raise InputError(f"schema is {d.get('schema')!r}, this version reads {SCHEMA!r}")
+        diagnostics = d.get("diagnostics")  # infimum 0.1.0 wrote none
         try:
-            return Assessment(
+            made = Assessment(
                 calibration=CalibrationFacts(**d["calibration"]),
                 lambda_=LambdaEstimate.from_dict(d["lambda"]),
                 lambda_operation=LambdaEstimate.from_dict(d["lambda_operation"]),
@@ -167,6 +173,7 @@ class Assessment:
                 exchangeability=None
                 if d.get("exchangeability") is None
                 else Exchangeability.from_dict(d["exchangeability"]),
+                diagnostics=None if diagnostics is None else Diagnostics.from_dict(diagnostics),
                 warnings=tuple(d["warnings"]),
                 notes=tuple(d["notes"]),
                 **{
@@ -177,18 +184,31 @@ class Assessment:
                     )
                 },
             )
-        except (KeyError, TypeError) as error:
+            check_types(made, "assessment")
+            if made.manifold is not None:
+                known = {
+                    f.name: made.manifold[f.name] for f in fields(ManifoldFit) if f.name in made.manifold
+                }
+                check_types(ManifoldFit(**known), "assessment.manifold")
+        except (KeyError, TypeError, AttributeError) as error:
             raise InputError(f"not a whole assessment ({error!r})") from error
+        found = [made.lambda_.value, made.lambda_operation.value, *(b.value for b in made.lambda_.history)]
+        found += [bound.value for bound in made.certified] + [e.value for e in made.estimates]
+        if not all(0 <= value <= 1 for value in found):
+            raise InputError("not an assessment: it holds a probability outside 0 to 1")
+        if not made.certified:
+            raise InputError("not a whole assessment: certified is empty")
+        return made
 
     def save(self, directory: str | Path) -> None:
-        """Write `assessment.json` and `report.md` into a directory, each replaced in one move."""
+        """Write `assessment.json`, `report.html` and `report.md` into a directory, each replaced in one move."""
         from infimum.files import make_directory
-        from infimum.report.markdown import to_markdown
+        from infimum.report import write_reports
 
         directory = Path(directory)
         make_directory(directory)
         write_bytes(directory / "assessment.json", self.to_json().encode())
-        write_bytes(directory / "report.md", to_markdown(self).encode())
+        write_reports(self, directory)
 
     @staticmethod
     def load(path: str | Path) -> Assessment:

@@ -54,7 +54,21 @@ def test_assess_prints_and_writes(here: Path) -> None:
     assert again.returncode == 0
     assert (here / "one" / "assessment.json").stat().st_ino != before  # replaced, not written into
     assert Assessment.load(here / "one").provenance["seed"] == 3
-    assert sorted(p.name for p in (here / "one").iterdir()) == ["assessment.json", "report.md"]
+    assert sorted(p.name for p in (here / "one").iterdir()) == ["assessment.json", "report.html", "report.md"]
+
+
+def test_report_writes_both_pages_again(here: Path) -> None:
+    done = infimum("assess", *BASE, "--out", "again", "--quiet", cwd=here)
+    assert done.returncode == 0, done.stderr
+    pages = {name: (here / "again" / name).read_bytes() for name in ("report.html", "report.md")}
+    assert b"infimum assess --calibration cal.npz" in pages["report.html"]  # the command, as it was given
+    for name in pages:
+        (here / "again" / name).unlink()
+    for given in ("again", "again/assessment.json"):
+        done = infimum("report", given, cwd=here)
+        assert done.returncode == 0, done.stderr
+        assert "again/report.html" in done.stdout
+        assert {name: (here / "again" / name).read_bytes() for name in pages} == pages
 
 
 @pytest.mark.parametrize(("target", "code"), [(0.5, 0), (0.9999, 1), (1.5, 2)])
@@ -78,6 +92,8 @@ def test_target_decides_the_exit_code(here: Path, target: float, code: int) -> N
         ("--head", "head.safetensors", "--manifold", "gmm", "--covariance", "diag", "--components", "6"),
         ("--head", "head.npz", "--manifold", "gmm", "--manifold-data", "feats.npz", "--tolerance", "0.001"),
         ("--head", "head.npz", "--stopping", "time", "--seconds", "0.1", "--bandwidth", "0.3"),
+        ("--head", "head.npz", "--manifold", "class-gaussians", "--covariance", "shrunk"),
+        ("--head", "head.npz", "--draw", "sobol", "--batch", "1000", "--manifold", "gmm"),
         ("--head", "head.npz", "--stopping", "difference", "--tolerance", "1e-4"),
         ("--head", "head.npz", "--manifold", "none"),
     ],
@@ -179,6 +195,8 @@ BAD = [
     (("calibrate", "--calibration", "cal.npz", "--out", "c.txt"), ".json or .safetensors"),
     (("score", "--calibration", "cal.npz", "--input", "ops.npz", "--out", "ops.npz"), "is an input too"),
     (("assess", *BASE, "--json", "ops.npz"), "is an input too"),
+    (("report", "nowhere"), "does not exist"),
+    (("report", "cal.npz"), "is not JSON"),
     (("assess", *BASE, "--json", "/dev/null"), "device"),
     (("assess", *BASE, "--head", "head.npz", "--bandwidth", "1e300"), "bandwidth"),
 ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -16,23 +18,23 @@ from infimum.cli.progress import sampling_progress
 from infimum.errors import InputError
 
 MANIFOLD = "Manifold and sampling"
+WRITTEN = ("assessment.json", "report.html", "report.md")
 
 
 class ManifoldName(StrEnum):
     """Density models of the feature space."""
 
     gmm = "gmm"
+    gaussians = "class-gaussians"
     kernel = "kernel"
     none = "none"
 
 
-class CovarianceName(StrEnum):
-    """Shapes of a mixture's covariances."""
+class DrawName(StrEnum):
+    """How samples are drawn."""
 
-    full = "full"
-    diag = "diag"
-    tied = "tied"
-    spherical = "spherical"
+    independent = "independent"
+    sobol = "sobol"
 
 
 class RuleName(StrEnum):
@@ -70,11 +72,15 @@ def assess(
     tuning_labels: n.TuningLabels = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Where to write assessment.json and report.md."),
+        typer.Option(
+            "--out", metavar="DIR", help="Where to write assessment.json, report.html and report.md."
+        ),
     ] = None,
     target: Annotated[
         float | None,
-        typer.Option("--target", help="Exit 0 if a certified bound reaches this reliability, 1 if not."),
+        typer.Option(
+            "--target", help="Exit 0 if the Clopper–Pearson bound reaches this reliability, 1 if not."
+        ),
     ] = None,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the certified bounds.")] = 0.95,
     name: Annotated[str | None, typer.Option("--name", help="Of the network. (default: DIR's name)")] = None,
@@ -135,8 +141,13 @@ def assess(
         ),
     ] = None,
     covariance: Annotated[
-        CovarianceName, typer.Option("--covariance", help="gmm: covariances.", rich_help_panel=MANIFOLD)
-    ] = CovarianceName.full,
+        str,
+        typer.Option(
+            "--covariance",
+            help="gmm: full, diag, tied, spherical. class-gaussians: full, tied, shrunk, lowrank:RANK.",
+            rich_help_panel=MANIFOLD,
+        ),
+    ] = "full",
     bandwidth: Annotated[
         float, typer.Option("--bandwidth", help="kernel: bandwidth h.", rich_help_panel=MANIFOLD)
     ] = 0.1,
@@ -155,6 +166,14 @@ def assess(
     seconds: Annotated[
         float, typer.Option("--seconds", help="Of the rule time.", rich_help_panel=MANIFOLD)
     ] = 60.0,
+    draw: Annotated[
+        DrawName,
+        typer.Option(
+            "--draw",
+            help="independent samples, or batches of sobol points: fewer for a small --tolerance.",
+            rich_help_panel=MANIFOLD,
+        ),
+    ] = DrawName.independent,
     batch: Annotated[
         int, typer.Option("--batch", min=1, help="Samples at a time.", rich_help_panel=MANIFOLD)
     ] = 20_000,
@@ -225,9 +244,10 @@ def assess(
             empty=empty.value,
             manifold=None if manifold is None else manifold.value,
             components=components,
-            covariance=covariance.value,
+            covariance=covariance,
             bandwidth=bandwidth,
             stopping=infimum.Stopping(stopping.value, tolerance, max_samples, seconds, batch),
+            draw=draw.value,
             seed=seed,
             exchangeability=exchangeability,
             target=target,
@@ -235,6 +255,8 @@ def assess(
             name=name or (out.resolve().name if out is not None else "network"),
             progress=progress,
         )
+    command = shlex.join(["infimum", *sys.argv[1:]])
+    result = replace(result, provenance={**result.provenance, "command": command})
     if out is not None:
         result.save(out)
     if json == "-":
@@ -244,7 +266,7 @@ def assess(
     if json != "-" and not quiet:
         typer.echo(result.summary())
         if out is not None:
-            typer.echo(f"written: {out / 'assessment.json'}, {out / 'report.md'}")
+            typer.echo(f"written: {', '.join(str(out / name) for name in WRITTEN)}")
     if result.interrupted:
         raise typer.Exit(130)
     if result.target is not None and not result.target.met:

@@ -16,6 +16,7 @@ from infimum.cli.certify import certify
 from infimum.cli.estimate import estimate
 from infimum.cli.extract import extract
 from infimum.cli.plan import plan
+from infimum.cli.report import report
 from infimum.cli.reproduce import reproduce
 from infimum.cli.score import score
 from infimum.errors import InputError
@@ -34,6 +35,7 @@ app.command()(certify)
 app.command()(estimate)
 app.command()(extract)
 app.command()(plan)
+app.command()(report)
 app.command()(reproduce)
 app.command()(score)
 

@@ -43,20 +43,24 @@ class Figure(NamedTuple):
 
 
 def verdict(a: Assessment) -> str:
-    """The one sentence that may be quoted.
+    """The one sentence that may be quoted, and whether the target is met.
 
     It names the first certified bound, chosen before any was computed; λ never enters.
     """
+    if a.target is None:
+        return sentence(a)
+    met = "met" if a.target.met else "NOT met"
+    return f"Target {a.target.value:g}: {met}. {sentence(a)}"
+
+
+def sentence(a: Assessment) -> str:
+    """What the first certified bound says, with what it assumes; a larger one, picked afterwards, may not hold."""
     bound = a.certified[0]
-    sentence = (
+    return (
         f"At least {floor4(bound.value)} of operational inputs are classified correctly, with "
         f"{percent(bound.confidence)} confidence ({named(bound.method)}, "
         f"{bound.n} labelled inputs), if {' and '.join(bound.assumptions)}."
     )
-    if a.target is None:
-        return sentence
-    met = "met" if a.target.met else "NOT met"
-    return f"Target {a.target.value:g}: {met}. {sentence}"
 
 
 def figures(a: Assessment) -> list[Figure]:
@@ -65,7 +69,7 @@ def figures(a: Assessment) -> list[Figure]:
         Figure(
             f"certified bound, {named(b.method)}",
             floor4(b.value),
-            f"holds with {percent(b.confidence)} confidence; {_rests_on(b)}",
+            f"holds with {percent(b.confidence)} confidence; {rests_on(b)}",
             holds=True,
         )
         for b in a.certified
@@ -103,7 +107,7 @@ def figures(a: Assessment) -> list[Figure]:
 def facts(a: Assessment) -> list[str]:
     """How the figures were made, a sentence each."""
     score = dict(a.calibration.score)
-    name = score.pop("name")
+    name = score.pop("name", "unknown")
     inside = ", ".join(f"{key} {value}" for key, value in score.items())
     kind = "randomised" if a.calibration.randomize else "deterministic"
     lines = [
@@ -122,13 +126,14 @@ def facts(a: Assessment) -> list[str]:
     lines.append(f"Standard error of λ: {error.total:.4f} ({parts}).")
     if a.lambda_.stopping is not None:
         ended = "which held" if a.lambda_.converged else "which did not hold in the end"
-        lines.append(f"Sampling: rule {a.lambda_.stopping['rule']}, {ended}, {a.lambda_.n} samples.")
+        lines.append(f"Sampling: rule {a.lambda_.stopping.get('rule')}, {ended}, {a.lambda_.n} samples.")
     if a.manifold is not None:
         m = a.manifold
         line = f"Manifold: {m['name']}, {m['n']} features of {m['n_features']} dimensions, {m['components']} parts"
-        if m["log_likelihood"] is not None:
-            ended = "converged" if m["converged"] else "not converged"
-            line += f", EM {ended} after {m['iterations']} steps, log-likelihood {m['log_likelihood']:.3f} per feature"
+        if m.get("log_likelihood") is not None:
+            ended = "converged" if m.get("converged") else "not converged"
+            line += f", EM {ended} after {m.get('iterations')} steps"
+            line += f", log-likelihood {m['log_likelihood']:.3f} per feature"
         lines.append(line + ".")
     if a.lambda_operation.effective_n < a.lambda_operation.n * (1 - 1e-12):
         lines.append(f"Weights: effective number of operation inputs {a.lambda_operation.effective_n:.1f}.")
@@ -152,6 +157,20 @@ def alike(found: Exchangeability) -> str:
     )
 
 
+def printable(text: str) -> str:
+    r"""Text from outside in one line, what cannot be shown (control characters, halves of letters) replaced.
+
+    The joiners that Persian, Indic scripts and emoji need stay; marks that turn the direction of text do not.
+
+    >>> printable("a\x1b[2J\nb")
+    'a�[2J b'
+    """
+    return "".join(
+        c if c.isprintable() or c in "\u200c\u200d" else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}"
+        for c in text
+    )
+
+
 def floor4(value: float) -> str:
     """Four digits, rounded down: a bound must not grow by printing it.
 
@@ -170,7 +189,7 @@ def percent(confidence: float) -> str:
     return f"{confidence * 100:.10g} %"
 
 
-def _rests_on(bound: Bound) -> str:
+def rests_on(bound: Bound) -> str:
     """The rows behind a bound, and the error level that attains it."""
     rows = f"{bound.n} labelled inputs"
     if "unlabelled" in bound.details:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from infimum.report.figures import NO_GUARANTEE, facts, figures, verdict
+from infimum.diagnostics.base import Diagnostics, Proportion
+from infimum.diagnostics.classes import badness
+from infimum.diagnostics.collect import shortened
+from infimum.report.figures import NO_GUARANTEE, facts, figures, printable, verdict
+from infimum.report.provenance import provenance_rows
 from infimum.results import Assessment
+
+WORST = 10
+"""Rows of each of the tables of what does worst: a comment on a pull request has no room for all."""
 
 
 def to_markdown(a: Assessment) -> str:
-    """The same content as the terminal summary."""
-    lines = [f"# Reliability of {escape(a.network)}", "", f"**{escape(verdict(a))}**", ""]
+    """The content of the HTML page without the charts; the longer tables hold the ten worst rows."""
+    lines = [f"# Reliability of {escape(shortened(a.network))}", "", f"**{escape(verdict(a))}**", ""]
     lines += ["| figure | value | rests on |", "| --- | --- | --- |"]
     for row in figures(a):
         value = f"**{row.value}**" if row.holds else row.value
@@ -18,11 +26,87 @@ def to_markdown(a: Assessment) -> str:
     lines += ["", NO_GUARANTEE, ""]
     if a.warnings:
         lines += ["## Warnings", "", *(f"- {escape(w)}" for w in a.warnings), ""]
+    if a.diagnostics is not None:
+        lines += [*_thresholds(a.diagnostics), *_worst(a.diagnostics)]
     lines += ["## How it was made", "", *(f"- {escape(line)}" for line in (*facts(a), *a.notes))]
-    bound_lines = [f"- {escape(b.method)}: {'; '.join(b.assumptions)}" for b in a.certified]
-    lines += ["", "## What the certified bounds assume", "", *bound_lines]
-    versions = ", ".join(f"{key} {value}" for key, value in a.provenance.items())
-    return "\n".join([*lines, "", f"Made with {escape(versions)}.", ""])
+    bound_lines = [f"- {escape(b.method)}: {'; '.join(map(escape, b.assumptions))}" for b in a.certified]
+    lines += ["", "## What the certified bounds assume", "", *bound_lines, ""]
+    lines += ["## Provenance", "", *_table(("of", "value"), provenance_rows(a))]
+    return "\n".join(lines)
+
+
+def _thresholds(d: Diagnostics) -> list[str]:
+    if not d.wanted:
+        return []
+    rows = []
+    for w in d.wanted:
+        if w.reached is None:
+            rows.append((f"{w.wanted:g}", "none", "", ""))
+        else:
+            at = w.reached
+            rows.append(
+                (f"{w.wanted:g}", f"{at.threshold:.4f}", f"{at.coverage:.2%}", _accuracy(at.accuracy))
+            )
+    head = ("wanted accuracy", "accept λ(x) ≥", "coverage", "accuracy there [95 %]")
+    said = "Chosen and measured on the same inputs: a guide, not a guarantee."
+    return ["## Threshold on λ(x) for a wanted accuracy", "", said, "", *_table(head, rows), ""]
+
+
+def _worst(d: Diagnostics) -> list[str]:
+    lines = ["## Where it does worst", ""]
+    labels = ("precision [95 %]", "recall [95 %]") if d.labelled else ()
+    rows = [
+        (
+            c.name,
+            "–" if c.level is None else f"{c.level:.4f}",
+            *((_accuracy(c.precision), _accuracy(c.recall)) if d.labelled else ()),
+            str(c.predicted),
+        )
+        for c in sorted(d.classes, key=badness)[:WORST]
+    ]
+    lines += [*_table(("class", "mean λ(x) if predicted", *labels, "predicted"), rows), ""]
+    if d.slices:
+        head = (
+            "predicted",
+            "runner-up",
+            *(("accuracy [95 %]",) if d.labelled else ()),
+            "mean λ(x)",
+            "inputs",
+        )
+        rows = [
+            (
+                s.predicted,
+                s.runner_up,
+                *((_accuracy(s.accuracy),) if d.labelled else ()),
+                f"{s.level:.4f}",
+                str(s.n),
+            )
+            for s in d.slices[:WORST]
+        ]
+        lines += [*_table(head, rows), ""]
+    if d.lowest:
+        head = ("row", "id", "λ(x)", "predicted", *(("label",) if d.labelled else ()))
+        rows = [
+            (
+                str(x.row),
+                "–" if x.id is None else x.id,
+                f"{x.level:.4f}",
+                x.predicted,
+                *((x.label or "",) if d.labelled else ()),
+            )
+            for x in d.lowest[:WORST]
+        ]
+        lines += ["Inputs of lowest success level:", "", *_table(head, rows), ""]
+    return lines
+
+
+def _accuracy(p: Proportion | None) -> str:
+    return "–" if p is None else f"{p.value:.4f} [{p.low:.3f}, {p.high:.3f}]"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
+    return lines + [f"| {' | '.join(map(escape, row))} |" for row in rows]
 
 
 def escape(text: str) -> str:
@@ -31,6 +115,6 @@ def escape(text: str) -> str:
     >>> escape("<b>|*x*")
     '&lt;b&gt;\\|\\*x\\*'
     """
-    one_line = "".join(c if c.isprintable() else " " for c in text)
+    one_line = printable(text)
     one_line = one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]|#])", r"\\\1", one_line)

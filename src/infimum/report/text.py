@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from infimum.report.figures import NO_GUARANTEE, facts, figures, verdict
+from infimum.report.figures import NO_GUARANTEE, facts, figures, printable, verdict
 from infimum.results import Assessment
 
 WIDTH = 100
@@ -24,8 +24,3 @@ def to_text(a: Assessment) -> str:
         for item in items:
             lines += textwrap.wrap(f"{head}: {printable(item)}", WIDTH, subsequent_indent="  ")
     return "\n".join(lines) + "\n"
-
-
-def printable(text: str) -> str:
-    """Text from outside without control characters, which could rewrite a terminal's screen."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

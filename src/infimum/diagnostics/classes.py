@@ -1,0 +1,92 @@
+"""Figures by predicted class, and the pairs of predicted and runner-up class that do worst."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Int, Shaped
+
+from infimum.checks import Array
+from infimum.diagnostics.base import MOST, ClassFigures, Proportion, Slice
+from infimum.diagnostics.proportions import Groups
+
+SMALLEST = 20
+"""Slices of fewer inputs than this say too little to be listed."""
+
+
+def runner_up(logits: Shaped[np.ndarray, "n K"], predicted: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+    """The class of the second largest logit, ties to the lower index, in chunks.
+
+    >>> runner_up(np.array([[3.0, 1.0, 2.0], [5.0, 5.0, 0.0]]), np.array([0, 0])).tolist()
+    [2, 1]
+    """
+    second = np.empty(len(logits), dtype=np.int64)
+    for start in range(0, len(logits), size := max(1, 2**20 // logits.shape[1])):
+        block = logits[start : start + size]
+        block = block.copy() if block.dtype.kind == "f" else block.astype(np.float64)
+        block[np.arange(len(block)), predicted[start : start + size]] = -np.inf
+        second[start : start + size] = block.argmax(axis=1)
+    return second
+
+
+def by_class(
+    names: Sequence[str], predicted: Array, labels: Array | None, levels: Array, weights: Array | None
+) -> tuple[ClassFigures, ...]:
+    """Every class, or of more than 1,000 those that do worst, in the order of their numbers."""
+    n_classes = len(names)
+    correct = None if labels is None else predicted == labels
+    of_predicted = Groups.of(predicted, n_classes, weights, correct)
+    level = _means(predicted, n_classes, levels, weights, of_predicted)
+    precision: list[Proportion | None] = [None] * n_classes
+    recall = precision
+    if labels is not None:
+        precision = of_predicted.accuracies()
+        recall = Groups.of(labels, n_classes, weights, correct).accuracies()
+    figures = [
+        ClassFigures(k, names[k], int(of_predicted.inputs[k]), level[k], precision[k], recall[k])
+        for k in range(n_classes)
+    ]
+    worst = sorted(figures, key=badness)[: MOST["classes"]]
+    return tuple(sorted(worst, key=lambda figure: figure.index))
+
+
+def badness(figure: ClassFigures) -> tuple[float, float]:
+    """Sorts the classes that do worst first: by the lower of precision and recall (upper ends), else the level."""
+    known = [p.high for p in (figure.precision, figure.recall) if p is not None]
+    level = 2.0 if figure.level is None else figure.level
+    return (min(known, default=level), level)
+
+
+def worst_slices(
+    names: Sequence[str],
+    predicted: Array,
+    second: Array,
+    labels: Array | None,
+    levels: Array,
+    weights: Array | None,
+) -> tuple[Slice, ...]:
+    """The 15 worst pairs (predicted class, runner-up) of at least 20 inputs.
+
+    Sorted by the upper end of the accuracy's interval, so that pairs come first that surely do badly and not
+    those of which little is known; without labels, by the mean success level.
+    """
+    key, where = np.unique(predicted * len(names) + second, return_inverse=True)
+    groups = Groups.of(where, len(key), weights, None if labels is None else predicted == labels)
+    level = _means(where, len(key), levels, weights, groups)
+    none: list[Proportion | None] = [None] * len(key)
+    accuracies = none if labels is None else groups.accuracies()
+    found = []
+    for pair, n, mean, accuracy in zip(key.tolist(), groups.inputs.tolist(), level, accuracies, strict=True):
+        if n >= SMALLEST and mean is not None:
+            first, other = divmod(pair, len(names))
+            found.append(Slice(names[first], names[other], n, mean, accuracy))
+    found.sort(key=lambda s: (s.level if s.accuracy is None else s.accuracy.high, s.level))
+    return tuple(found[:15])
+
+
+def _means(
+    group: Array, n_groups: int, levels: Array, weights: Array | None, sums: Groups
+) -> list[float | None]:
+    total = np.bincount(group, levels if weights is None else levels * weights, minlength=n_groups)
+    return [t / w if w > 0 else None for t, w in zip(total.tolist(), sums.weight.tolist(), strict=True)]

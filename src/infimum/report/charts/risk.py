@@ -1,0 +1,62 @@
+"""Risk–coverage curve: the error among accepted inputs when those of low λ(x) are turned away."""
+
+from __future__ import annotations
+
+from infimum.diagnostics.base import Diagnostics
+from infimum.report.charts.base import Chart, Series, thinned
+from infimum.report.charts.scale import Scale, round_step, short
+from infimum.report.charts.svg import Plot
+
+POINTS = 100
+
+
+def risk_chart(d: Diagnostics) -> Chart | None:
+    """None without labels."""
+    if not d.risk_coverage or d.aurc is None:
+        return None
+    title = "Risk–coverage curve"
+    points = [d.risk_coverage[i] for i in thinned(len(d.risk_coverage), POINTS)]
+    overall = 1 - points[-1].accuracy.value
+    half = min(points, key=lambda p: abs(p.coverage - 0.5))
+    says = (
+        f"Accepting every input, {overall:.2%} are wrong; accepting the {half.coverage:.0%} of highest λ(x), "
+        f"{1 - half.accuracy.value:.2%} are. Area under the curve (AURC): {d.aurc:.5f}."
+    )
+    # Intervals of the first few inputs reach to 1 and would press the curve to the floor.
+    highest = max(
+        [1 - p.accuracy.value for p in points] + [1 - p.accuracy.low for p in points[-1:]] + [0.001]
+    )
+    step = round_step(highest / 4)
+    plot = Plot(Scale(0.0, 1.0), Scale(0.0, -((-highest * 1.05) // step) * step))
+    ticks = [(v, short(100 * v) + " %") for v in plot.y.ticks(5)]
+    plot.grid("coverage: share of the inputs accepted", "risk: error among them", ticks)
+    plot.area(
+        [(p.coverage, 1 - p.accuracy.low) for p in points],
+        [(p.coverage, 1 - p.accuracy.high) for p in points],
+        "band",
+    )
+    plot.line([(p.coverage, 1 - p.accuracy.value) for p in points], "risk")
+    for p in points:
+        tip = (
+            f"accept λ(x) ≥ {p.threshold:.4f}: {p.coverage:.1%} of the inputs ({p.accuracy.n:,}), "
+            f"error {1 - p.accuracy.value:.2%} [{1 - p.accuracy.high:.2%}, {1 - p.accuracy.low:.2%}]"
+        )
+        plot.hover(p.coverage, 1 - p.accuracy.value, "risk", tip)
+    return Chart(
+        key="risk",
+        title=title,
+        says=says,
+        svg=plot.svg("risk", title, says),
+        series=(Series("risk", "error among accepted inputs"), Series("band", "95 % interval at each point")),
+        head=("accept λ(x) ≥", "coverage", "error", "95 % interval", "inputs"),
+        rows=tuple(
+            (
+                f"{p.threshold:.4f}",
+                f"{p.coverage:.2%}",
+                f"{1 - p.accuracy.value:.3%}",
+                f"[{1 - p.accuracy.high:.3%}, {1 - p.accuracy.low:.3%}]",
+                f"{p.accuracy.n:,}",
+            )
+            for p in points
+        ),
+    )

@@ -1,0 +1,84 @@
+"""An assessment as one HTML page that needs nothing else: no request leaves it, no script but its own runs."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from infimum.diagnostics.classes import badness
+from infimum.diagnostics.collect import shortened
+from infimum.report import charts
+from infimum.report.figures import NO_GUARANTEE, facts, floor4, printable, sentence
+from infimum.report.provenance import fit_rows, provenance_rows
+from infimum.report.thumbnails import data_uri
+from infimum.results import Assessment
+
+STRIPS = 20
+"""Classes drawn; the table holds all of them."""
+
+
+def to_html(a: Assessment, thumbnails: Mapping[int, Any] | None = None) -> str:
+    """The page, as text.
+
+    `thumbnails` are pictures of operation inputs by row, PNG or JPEG bytes or uint8 arrays (H, W), (H, W, 1) or
+    (H, W, 3); only those of the inputs of lowest success level are used. Raises InputError for other pictures.
+    """
+    d = a.diagnostics
+    style, script = _asset("report.css"), _asset("report.js")
+    classes = [] if d is None else sorted(d.classes, key=badness)
+    lowest = () if d is None else d.lowest
+    pictures = {x.row: data_uri(thumbnails[x.row]) for x in lowest if thumbnails and x.row in thumbnails}
+    page = _environment().get_template("report.html.jinja")
+    return page.render(
+        a=a,
+        d=d,
+        name=shortened(a.network),
+        bound_shown=floor4(a.certified[0].value),
+        fit=fit_rows(a),
+        style=style,
+        script=script,
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        sentence=sentence(a),
+        no_guarantee=NO_GUARANTEE,
+        facts=facts(a),
+        ladder=charts.ladder_strips(a),
+        convergence=charts.convergence_chart(a),
+        levels=None if d is None else charts.levels_chart(d),
+        reliability=None if d is None else charts.reliability_chart(d),
+        risk=None if d is None else charts.risk_chart(d),
+        fidelity=None if d is None else charts.fidelity_chart(d),
+        classes=classes,
+        drawn=charts.class_strips(classes[:STRIPS]) if classes else None,
+        pictures=pictures,
+        provenance=provenance_rows(a),
+    )
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("infimum.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: printable(value) if type(value) is str else value,
+    )
+
+
+@cache
+def _asset(name: str) -> Markup:
+    return Markup((files("infimum.report") / "templates" / name).read_text(encoding="utf-8"))  # noqa: S704
+
+
+def _hash(text: Markup) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"

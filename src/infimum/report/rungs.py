@@ -1,0 +1,95 @@
+"""The figures that can stand on one axis: certified bounds, estimates and λ*, each with what it assumes."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from infimum.bounds import Bound
+from infimum.diagnostics.proportions import binomial_interval
+from infimum.report.figures import METHODS, floor4, percent, rests_on
+from infimum.results import Assessment, LambdaEstimate
+
+Kind = Literal["certified", "asymptotic", "estimate", "measured"]
+
+KINDS: dict[Kind, str] = {
+    "certified": "certified lower bound",
+    "asymptotic": "lower bound, asymptotic",
+    "estimate": "estimate, not a guarantee",
+    "measured": "measured on labels",
+}
+
+
+class Rung(NamedTuple):
+    """One figure: `interval` is its standard error or binomial interval, where it has one."""
+
+    label: str
+    kind: Kind
+    value: float
+    shown: str
+    interval: tuple[float, float] | None
+    assumes: str
+
+
+def rungs(a: Assessment) -> list[Rung]:
+    """Certified bounds in the order they were chosen, then λ and the other estimates, then λ*."""
+    found = [_bound(b) for b in a.certified]
+    if a.lambda_.source == "manifold":
+        found.append(
+            _lambda(
+                "λ on samples", a.lambda_, "the manifold looks like the features of operational inputs, and "
+            )
+        )
+    found.append(_lambda("λ on operation inputs", a.lambda_operation, ""))
+    found += [
+        Rung(
+            METHODS.get(e.method, e.method).capitalize(),
+            "estimate",
+            e.value,
+            f"{e.value:.4f}",
+            None,
+            f"Not certified: {e.note}.",
+        )
+        for e in a.estimates
+    ]
+    if a.success is not None:
+        value, n = a.success.value, min(float(a.success.n), a.lambda_operation.effective_n)
+        low, high = binomial_interval(np.array([value * n]), np.array([n]))
+        interval = (float(low[0]), float(high[0]))
+        found.append(
+            Rung(
+                "λ*, accuracy",
+                "measured",
+                value,
+                f"{value:.4f}",
+                interval,
+                f"Share of correct predictions on {a.success.n:,} labelled operation inputs; 95 % interval "
+                f"[{interval[0]:.4f}, {interval[1]:.4f}].",
+            )
+        )
+    return found
+
+
+def _bound(b: Bound) -> Rung:
+    name = METHODS.get(b.method, b.method)
+    holds = f"with {percent(b.confidence)} confidence ({rests_on(b)}) if {' and '.join(b.assumptions)}."
+    if b.validity == "asymptotic":
+        return Rung(
+            name, "asymptotic", b.value, floor4(b.value), None, f"Holds in the limit of many labels, {holds}"
+        )
+    return Rung(f"Certified, {name}", "certified", b.value, floor4(b.value), None, f"Holds {holds}")
+
+
+def _lambda(label: str, estimate: LambdaEstimate, also: str) -> Rung:
+    error = estimate.standard_error.total
+    what = "samples" if estimate.source == "manifold" else "inputs, no labels needed"
+    return Rung(
+        label,
+        "estimate",
+        estimate.value,
+        f"{estimate.value:.4f} ± {error:.4f}",
+        (max(0.0, estimate.value - error), min(1.0, estimate.value + error)),
+        f"Mean over {estimate.n:,} {what}; ± one standard error. It is the success probability only if {also}coverage "
+        "held for every single input, which nothing ensures.",
+    )
