@@ -73,6 +73,8 @@ def test_page_runs(name: str, tmp_path: Path) -> None:
         assert "λ is an estimate, not a guarantee" in done.stdout
     if name == "data":
         assert "finished already: outputs.npz" in done.stdout
+    if name == "certify":
+        assert done.stdout.count("Target 0.9: met.") == 2
 
 
 def test_the_index_leads_to_the_page_of_every_framework() -> None:

@@ -1,5 +1,6 @@
 """Certified lower bounds on Success(f), one file each: arrays in, `Bound` out."""
 
+from infimum.bounds.anytime import anytime, anytime_sequence
 from infimum.bounds.base import Bound, Estimate
 from infimum.bounds.betting import betting, betting_bounds, betting_sequence
 from infimum.bounds.choice import best
@@ -23,6 +24,8 @@ __all__ = [
     "Exchangeability",
     "Strata",
     "allocate",
+    "anytime",
+    "anytime_sequence",
     "best",
     "betting",
     "betting_bounds",

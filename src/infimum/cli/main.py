@@ -12,8 +12,10 @@ import typer
 import infimum
 from infimum.cli.assess import assess
 from infimum.cli.calibrate import calibrate
+from infimum.cli.certify import certify
 from infimum.cli.estimate import estimate
 from infimum.cli.extract import extract
+from infimum.cli.plan import plan
 from infimum.cli.report import report
 from infimum.cli.reproduce import reproduce
 from infimum.cli.score import score
@@ -29,8 +31,10 @@ app = typer.Typer(
 )
 app.command()(assess)
 app.command()(calibrate)
+app.command()(certify)
 app.command()(estimate)
 app.command()(extract)
+app.command()(plan)
 app.command()(report)
 app.command()(reproduce)
 app.command()(score)
