@@ -90,10 +90,7 @@ def figures(a: Assessment) -> list[Figure]:
         rows.append(
             Figure("λ*, accuracy on them", f"{a.success.value:.4f}", f"{a.success.n} labelled inputs")
         )
-    rows += [
-        Figure(f"{named(e.method)}, estimate", f"{e.value:.4f}", "not certified")
-        for e in a.estimates
-    ]
+    rows += [Figure(f"{named(e.method)}, estimate", f"{e.value:.4f}", "not certified") for e in a.estimates]
     if a.success is not None:
         right, wrong, pearson = (
             "none" if v is None else f"{v:.4f}" for v in (a.correct, a.incorrect, a.pearson)
