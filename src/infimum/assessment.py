@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from infimum.bounds import (
     Bound,
-    clopper_pearson,
     confidence_floor_of_counts,
     marginal_conformal_of_counts,
 )
@@ -24,6 +22,7 @@ from infimum.conformal.success import Empty, Step, levels_of
 from infimum.diagnostics import diagnose
 from infimum.errors import InputError
 from infimum.head import AnyHead
+from infimum.judging import Method, check_method, judging_bounds
 from infimum.manifold import Manifold
 from infimum.manifold.by_name import ManifoldName, fit_manifold
 from infimum.outputs import Outputs, check_one_network
@@ -55,6 +54,7 @@ def assess(
     exchangeability: bool = True,
     target: Real | None = None,
     confidence: Real = 0.95,
+    method: Method = "clopper_pearson",
     name: str = "network",
     progress: Progress | None = None,
 ) -> Assessment:
@@ -80,9 +80,11 @@ def assess(
         Of the sampling. Same seed, same result.
     exchangeability
         Whether to test that calibration and operation are alike, which every bound assumes.
-    target, confidence
-        A reliability that the Clopper–Pearson bound on the labelled rows is to meet, in (0, 1); confidence of
-        each certified bound. The other bounds are listed beside it and do not decide.
+    target, confidence, method
+        A reliability that the bound of `method` on the labelled rows is to meet, in (0, 1); confidence of each
+        certified bound. Name the method beforehand: "clopper_pearson", or "prediction_powered_betting" or
+        "prediction_powered" (asymptotic) with the network's largest probability as level. The other bounds are
+        listed beside it and do not decide.
 
     Raises
     ------
@@ -99,7 +101,7 @@ def assess(
     """
     check_one_network(calibration, operation)
     score = RAPS() if score is None else score
-    confidence = check_confidence(confidence)
+    confidence, method = check_confidence(confidence), check_method(method)
     wanted = None if target is None else float(exact_fraction(target, "target"))
     source = _features_and_head(manifold, head, manifold_data, operation, calibration.n_classes)
     conformal = calibrate(
@@ -155,11 +157,15 @@ def assess(
                 history=run.history,
             )
 
-    judge = _binomial(calibration, tuning, confidence, operation.weights is not None)
+    judge, *beside = judging_bounds(method, calibration, tuning, operation, confidence)
     withheld = _why_withheld(calibration, operation, tuning, conformal)
     if withheld is not None:
         notes.append(f"the bounds from success levels are not given: {withheld}")
-    certified = (judge, *(_from_success_levels(conformal, counts, confidence) if withheld is None else ()))
+    certified = (
+        judge,
+        *beside,
+        *(_from_success_levels(conformal, counts, confidence) if withheld is None else ()),
+    )
     alike = two_sample_test(calibration, operation, seed=seed) if exchangeability else None
     certified = contradicted(certified, alike)
     return Assessment(
@@ -243,20 +249,6 @@ def _draw_by_weight(features: Array, weights: Array | None, seed: int) -> Array:
     start = np.random.default_rng([seed, 0x3E1]).random()
     rows = np.searchsorted(np.cumsum(weights) / weights.sum(), (start + np.arange(n)) / n)
     return features[np.minimum(rows, n - 1)]
-
-
-def _binomial(calibration: Outputs, tuning: Outputs | None, confidence: float, weighted: bool) -> Bound:
-    """Clopper–Pearson on all labelled rows given; a row given twice counts once."""
-    correct = calibration.correct
-    if tuning is not None:
-        correct = np.concatenate([correct, tuning.correct[~rows_also_in(calibration, tuning)]])
-    bound = clopper_pearson(correct, confidence)
-    if not weighted:
-        return bound
-    unweighted = (
-        "the operational profile is that of the labelled inputs: the operation's weights do not enter"
-    )
-    return replace(bound, assumptions=(*bound.assumptions, unweighted))
 
 
 def _why_withheld(

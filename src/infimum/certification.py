@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 import infimum
-from infimum.bounds import Bound, Exchangeability, best, clopper_pearson_per_class
+from infimum.bounds import Bound, Exchangeability, best, clopper_pearson_per_class, exchangeability
 from infimum.bounds.base import check_confidence
-from infimum.bounds.exchangeability import exchangeability as test_exchangeability
 from infimum.candidates import ASYMPTOTIC, METHODS, Candidates, candidates
 from infimum.caveats import FEW, contradicted, not_alike
 from infimum.certificate import Certificate
@@ -81,7 +80,7 @@ def certify(
     judge, others = _judge(found, rows, method, profile is not None, confidence, seed)
     alike = None
     if operation is not None and rows.outputs is not None and rows.design is None and profile is None:
-        alike = test_exchangeability(rows.outputs, operation, seed=seed)
+        alike = exchangeability(rows.outputs, operation, seed=seed)
     together: tuple[Bound, ...] = ()
     if per_class:
         if rows.outputs is None:

@@ -40,9 +40,12 @@ class Levels:
 def fit_levels(calibration: Outputs | Calibration) -> Levels:
     """Levels from labelled rows, or from a finished calibration. Raises InputError for fewer than 2 rows.
 
-    >>> z = np.array([[3.0, 0.0], [0.0, 2.0], [1.0, 0.0], [0.5, 0.0]])
-    >>> fit_levels(Outputs(z, np.array([0, 1, 0, 1]))).of(Outputs(np.array([[9.0, 0.0], [0.1, 0.0]]))).tolist()
-    [1.0, 0.0]
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.normal(size=(400, 3)) * 2
+    >>> y = (z + rng.gumbel(size=z.shape)).argmax(axis=1)
+    >>> sure_and_unsure = Outputs(np.array([[9.0, 0.0, 0.0], [0.1, 0.0, 0.0]]))
+    >>> fit_levels(Outputs(z, y)).of(sure_and_unsure).round(2).tolist()
+    [0.97, 0.29]
     """
     if isinstance(calibration, Calibration):
         return Levels(calibration)

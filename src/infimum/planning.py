@@ -147,7 +147,7 @@ def plan(
 
     >>> made = plan(target=0.95, expected=0.99)
     >>> [(need.success, need.low, need.labels) for need in made.methods[0].needs]
-    [(0.8, 124, 124), (0.9, 153, 181), (0.95, 181, 234)]
+    [(0.8, 124, 124), (0.9, 153, 181), (0.95, 181, 208)]
     """
     target, confidence, seed = check_chance(target, "target"), check_confidence(confidence), check_seed(seed)
     if (operation is None) != (calibration is None):

@@ -37,6 +37,14 @@ class DrawName(StrEnum):
     sobol = "sobol"
 
 
+class JudgeName(StrEnum):
+    """Methods that may judge the target."""
+
+    clopper_pearson = "clopper_pearson"
+    prediction_powered = "prediction_powered"
+    prediction_powered_betting = "prediction_powered_betting"
+
+
 class RuleName(StrEnum):
     """Stopping rules."""
 
@@ -83,6 +91,10 @@ def assess(
         ),
     ] = None,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the certified bounds.")] = 0.95,
+    method: Annotated[
+        JudgeName,
+        typer.Option("--method", help="The bound that decides about the target; name it before you look."),
+    ] = JudgeName.clopper_pearson,
     name: Annotated[str | None, typer.Option("--name", help="Of the network. (default: DIR's name)")] = None,
     json: Annotated[
         str | None, typer.Option("--json", metavar="FILE|-", help="Write the JSON here; - for stdout alone.")
@@ -252,6 +264,7 @@ def assess(
             exchangeability=exchangeability,
             target=target,
             confidence=confidence,
+            method=method.value,
             name=name or (out.resolve().name if out is not None else "network"),
             progress=progress,
         )
