@@ -48,7 +48,7 @@ CLASSES = (2, 10, 100)
 POOL = 20_000
 CALIBRATION = 1000
 BOOTSTRAP = 199
-"""Draws of the parametric bootstrap, fewer than its default of 2,000: its p-value is as valid, the bound less smooth."""
+"""Draws of the parametric bootstrap, fewer than its default of 2,000: as valid, but less smooth."""
 
 
 @dataclass(frozen=True)
