@@ -1,6 +1,6 @@
 """How often each bound misses, and how far below the truth it lies: one Markdown page, docs/coverage.md.
 
-    python benchmarks/bounds_coverage.py [--draws 500] [--slow-draws 150] [--inputs 5000] [--seed 0]
+    python benchmarks/bounds_coverage.py [--draws 500] [--slow-draws 100] [--inputs 5000] [--seed 0]
 
 A world is a pool of 20,000 inputs with logits and labels, drawn from with replacement, so the truth (the accuracy
 on the pool) is known exactly. Informative λ(x): labels are drawn from the softmax of the logits, whose scale is set
@@ -234,7 +234,7 @@ def main() -> None:
     """Print the page; progress and CPU time go to standard error."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--draws", type=int, default=500, help="repetitions per row (500)")
-    parser.add_argument("--slow-draws", type=int, default=150, help=f"of {' and '.join(SLOW)} (150)")
+    parser.add_argument("--slow-draws", type=int, default=100, help=f"of {' and '.join(SLOW)} (100)")
     parser.add_argument("--inputs", type=int, default=5000, help="unlabelled inputs (5000)")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
