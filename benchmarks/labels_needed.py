@@ -1,6 +1,6 @@
 """How far below the truth each bound lies at equal labels, on real networks: the table of docs/few-labels.md.
 
-    python benchmarks/labels_needed.py [--outputs ../shared/data/outputs] [--study DIR] [--draws 200]
+    python benchmarks/labels_needed.py [--outputs ../shared/data/outputs] [--study DIR] [--draws 100]
 
 The first folder holds what two published networks said, cifar10_vgg16.npz and cifar100_densenet-bc-100.npz (`probs`,
 `labels`). --study: what the study's networks said on their test sets, DIR/<data set>-<level>/test.npz (`logits`,
@@ -127,7 +127,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--outputs", type=Path, default=OUTPUTS, help="folder of the published outputs")
     parser.add_argument("--study", type=Path, help="folder of the study's networks")
-    parser.add_argument("--draws", type=int, default=200, help="samples of labels for each row (200)")
+    parser.add_argument("--draws", type=int, default=100, help="samples of labels for each row (100)")
     options = parser.parse_args()
     print("| network | accuracy | operation | n | " + " | ".join(SHORT.values()) + " |")
     print("| --- " * (4 + len(SHORT)) + "|")
