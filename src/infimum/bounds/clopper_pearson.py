@@ -13,6 +13,9 @@ from infimum.bounds.observations import check_correct
 from infimum.checks import Array, Real, check_labels
 from infimum.errors import InputError
 
+ROUNDING = 1e-10
+"""By which a bound that was written and read may differ; those of neighbouring counts differ by more."""
+
 
 def clopper_pearson(correct: Any, confidence: Real = 0.95) -> Bound:
     """One-sided Clopper–Pearson bound on Success(f) from which labelled inputs were classified correctly.
@@ -100,6 +103,27 @@ def binomial_lower(right: Any, n: Any, miss: float) -> Float[np.ndarray, "..."]:
     right, n = np.asarray(right), np.asarray(n)
     lower: Array = np.where(right > 0, betaincinv(np.maximum(right, 1), n - right + 1, miss), 0.0)
     return lower
+
+
+def successes_of(bound: Bound) -> int:
+    """How many of its `n` inputs a `clopper_pearson` bound was given as correct: the bound, inverted.
+
+    Raises InputError for a bound that no number of correct inputs gives.
+
+    >>> import numpy as np
+    >>> successes_of(clopper_pearson(np.arange(1000) < 957))
+    957
+    """
+    # The bound as a function of k is increasing: find the k whose bound is nearest.
+    low, high = 0, bound.n
+    while low < high:
+        middle = (low + high) // 2
+        value = float(binomial_lower(middle, bound.n, 1.0 - bound.confidence))
+        low, high = (middle + 1, high) if value < bound.value - ROUNDING else (low, middle)
+    found = float(binomial_lower(low, bound.n, 1.0 - bound.confidence))
+    if bound.method != "clopper_pearson" or abs(found - bound.value) > ROUNDING:
+        raise InputError(f"{bound.value} is no Clopper–Pearson bound of {bound.n} inputs")
+    return low
 
 
 def sidak_miss(confidence: float, tests: int) -> float:

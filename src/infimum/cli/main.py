@@ -12,6 +12,7 @@ import typer
 import infimum
 from infimum.cli.assess import assess
 from infimum.cli.calibrate import calibrate
+from infimum.cli.compare import compare
 from infimum.cli.estimate import estimate
 from infimum.cli.extract import extract
 from infimum.cli.report import report
@@ -29,6 +30,7 @@ app = typer.Typer(
 )
 app.command()(assess)
 app.command()(calibrate)
+app.command()(compare)
 app.command()(estimate)
 app.command()(extract)
 app.command()(report)

@@ -67,7 +67,7 @@ class Groups(NamedTuple):
         """Running totals: group i holds all groups up to and with i."""
         return Groups(*(np.cumsum(part) for part in self))
 
-    def taken(self, which: Array) -> Groups:
+    def taken(self, which: Array | slice) -> Groups:
         """Some of the groups."""
         return Groups(*(part[which] for part in self))
 
