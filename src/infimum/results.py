@@ -184,14 +184,14 @@ class Assessment:
                     )
                 },
             )
+            check_types(made, "assessment")
+            if made.manifold is not None:
+                known = {
+                    f.name: made.manifold[f.name] for f in fields(ManifoldFit) if f.name in made.manifold
+                }
+                check_types(ManifoldFit(**known), "assessment.manifold")
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(f"not a whole assessment ({error!r})") from error
-        check_types(made, "assessment")
-        if made.manifold is not None:
-            known = {f.name: made.manifold[f.name] for f in fields(ManifoldFit) if f.name in made.manifold}
-            if not {"name", "n", "n_features", "components", "covariance"} <= set(known):
-                raise InputError("not a whole assessment: its manifold lacks a figure")
-            check_types(ManifoldFit(**known), "assessment.manifold")
         if not made.certified:
             raise InputError("not a whole assessment: certified is empty")
         return made

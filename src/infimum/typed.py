@@ -22,12 +22,14 @@ def check_types(value: Any, where: str) -> None:
     Traceback (most recent call last):
     infimum.errors.InputError: success.value must be a finite number, not '0.9'
     """
+    kind: Any = type(value)
+    hints = _hints(kind)
     for field in fields(value):
-        _check(getattr(value, field.name), _hints(type(value))[field.name], f"{where}.{field.name}")
+        _check(getattr(value, field.name), hints[field.name], f"{where}.{field.name}")
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
+def _hints(kind: Any) -> dict[str, Any]:
     return get_type_hints(kind)
 
 

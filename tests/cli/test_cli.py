@@ -54,7 +54,21 @@ def test_assess_prints_and_writes(here: Path) -> None:
     assert again.returncode == 0
     assert (here / "one" / "assessment.json").stat().st_ino != before  # replaced, not written into
     assert Assessment.load(here / "one").provenance["seed"] == 3
-    assert sorted(p.name for p in (here / "one").iterdir()) == ["assessment.json", "report.md"]
+    assert sorted(p.name for p in (here / "one").iterdir()) == ["assessment.json", "report.html", "report.md"]
+
+
+def test_report_writes_both_pages_again(here: Path) -> None:
+    done = infimum("assess", *BASE, "--out", "again", "--quiet", cwd=here)
+    assert done.returncode == 0, done.stderr
+    pages = {name: (here / "again" / name).read_bytes() for name in ("report.html", "report.md")}
+    assert b"infimum assess --calibration cal.npz" in pages["report.html"]  # the command, as it was given
+    for name in pages:
+        (here / "again" / name).unlink()
+    for given in ("again", "again/assessment.json"):
+        done = infimum("report", given, cwd=here)
+        assert done.returncode == 0, done.stderr
+        assert "again/report.html" in done.stdout
+        assert {name: (here / "again" / name).read_bytes() for name in pages} == pages
 
 
 @pytest.mark.parametrize(("target", "code"), [(0.5, 0), (0.9999, 1), (1.5, 2)])
@@ -179,6 +193,8 @@ BAD = [
     (("calibrate", "--calibration", "cal.npz", "--out", "c.txt"), ".json or .safetensors"),
     (("score", "--calibration", "cal.npz", "--input", "ops.npz", "--out", "ops.npz"), "is an input too"),
     (("assess", *BASE, "--json", "ops.npz"), "is an input too"),
+    (("report", "nowhere"), "does not exist"),
+    (("report", "cal.npz"), "is not JSON"),
     (("assess", *BASE, "--json", "/dev/null"), "device"),
     (("assess", *BASE, "--head", "head.npz", "--bandwidth", "1e300"), "bandwidth"),
 ]

@@ -81,7 +81,7 @@ def compare(
 ) -> None:
     """Rank networks, with tests of which differences are settled.
 
-    Example: infimum compare --operation a.npz --operation b.npz --calibration a-cal.npz --calibration b-cal.npz --out both
+    Example: infimum compare --operation a.npz --operation b.npz --calibration ca.npz --calibration cb.npz --out both
 
     Example: infimum compare results/a results/b --out both
     """

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int, Shaped
 
 from infimum.checks import Array
-from infimum.diagnostics.base import MOST, ClassFigures, Slice
+from infimum.diagnostics.base import MOST, ClassFigures, Proportion, Slice
 from infimum.diagnostics.proportions import Groups
 
 SMALLEST = 20
 """Slices of fewer inputs than this say too little to be listed."""
 
 
-def runner_up(logits: Float[np.ndarray, "n K"], predicted: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+def runner_up(logits: Shaped[np.ndarray, "n K"], predicted: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
     """The class of the second largest logit, ties to the lower index, in chunks.
 
     >>> runner_up(np.array([[3.0, 1.0, 2.0], [5.0, 5.0, 0.0]]), np.array([0, 0])).tolist()
@@ -38,12 +38,13 @@ def by_class(
     correct = None if labels is None else predicted == labels
     of_predicted = Groups.of(predicted, n_classes, weights, correct)
     level = _means(predicted, n_classes, levels, weights, of_predicted)
-    precision = recall = [None] * n_classes  # type: list[Proportion | None]
+    precision: list[Proportion | None] = [None] * n_classes
+    recall = precision
     if labels is not None:
         precision = of_predicted.accuracies()
         recall = Groups.of(labels, n_classes, weights, correct).accuracies()
     figures = [
-        ClassFigures(k, names[k], int(of_predicted.count[k]), level[k], precision[k], recall[k])
+        ClassFigures(k, names[k], int(of_predicted.inputs[k]), level[k], precision[k], recall[k])
         for k in range(n_classes)
     ]
     worst = sorted(figures, key=badness)[: MOST["classes"]]
@@ -73,9 +74,10 @@ def worst_slices(
     key, where = np.unique(predicted * len(names) + second, return_inverse=True)
     groups = Groups.of(where, len(key), weights, None if labels is None else predicted == labels)
     level = _means(where, len(key), levels, weights, groups)
-    accuracies = [None] * len(key) if labels is None else groups.accuracies()
+    none: list[Proportion | None] = [None] * len(key)
+    accuracies = none if labels is None else groups.accuracies()
     found = []
-    for pair, n, mean, accuracy in zip(key.tolist(), groups.count.tolist(), level, accuracies, strict=True):
+    for pair, n, mean, accuracy in zip(key.tolist(), groups.inputs.tolist(), level, accuracies, strict=True):
         if n >= SMALLEST and mean is not None:
             first, other = divmod(pair, len(names))
             found.append(Slice(names[first], names[other], n, mean, accuracy))

@@ -66,10 +66,15 @@ def class_names(outputs: Outputs) -> list[str]:
     """Names of the classes, cut to 120 characters; their numbers where there are none."""
     if outputs.class_names is None:
         return [str(k) for k in range(outputs.n_classes)]
-    return [_cut(str(name)) for name in outputs.class_names]
+    return [shortened(str(name)) for name in outputs.class_names]
 
 
-def _cut(text: str) -> str:
+def shortened(text: str) -> str:
+    """Text of at most 120 characters.
+
+    >>> len(shortened("a" * 900)), shortened("cat")
+    (120, 'cat')
+    """
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
@@ -87,7 +92,7 @@ def _lowest(
     return tuple(
         LowInput(
             row=row,
-            id=None if ids is None else _cut(str(ids[row])),
+            id=None if ids is None else shortened(str(ids[row])),
             level=float(levels[row]),
             predicted=names[predicted[row]],
             label=None if labels is None else names[labels[row]],

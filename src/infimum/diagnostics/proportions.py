@@ -37,7 +37,7 @@ def binomial_interval(
 class Groups(NamedTuple):
     """Sums over groups of inputs; they add up, so groups can be joined by adding rows."""
 
-    count: Int[np.ndarray, " g"]
+    inputs: Int[np.ndarray, " g"]
     weight: Float[np.ndarray, " g"]
     squared: Float[np.ndarray, " g"]
     right: Float[np.ndarray, " g"]
@@ -48,16 +48,16 @@ class Groups(NamedTuple):
 
         def total(values: Array | None) -> Array:
             summed: Array = np.bincount(group, values, minlength=n_groups)
-            return summed
+            return summed if values is None else summed.astype(np.float64)  # of no inputs, it is whole
 
-        count = total(None)
-        weight = count.astype(np.float64) if weights is None else total(weights)
+        inputs = total(None)
+        weight = inputs.astype(np.float64) if weights is None else total(weights)
         squared = weight if weights is None else total(weights**2)
         if correct is None:
             right = np.zeros(n_groups)
         else:
             right = total(correct.astype(np.float64) if weights is None else correct * weights)
-        return Groups(count, weight, squared, right)
+        return Groups(inputs, weight, squared, right)
 
     def joined(self, starts: Array) -> Groups:
         """Neighbouring groups put together, each run beginning at one of `starts`."""
@@ -78,5 +78,5 @@ class Groups(NamedTuple):
         value = np.clip(value, 0.0, 1.0)  # sums of weights round
         effective = np.divide(self.weight**2, self.squared, out=np.zeros_like(self.right), where=there)
         low, high = binomial_interval(value * effective, effective)
-        rows = zip(value.tolist(), low.tolist(), high.tolist(), self.count.tolist(), there, strict=True)
+        rows = zip(value.tolist(), low.tolist(), high.tolist(), self.inputs.tolist(), there, strict=True)
         return [Proportion(*row) if here else None for *row, here in rows]

@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from infimum.diagnostics.classes import badness
+from infimum.diagnostics.collect import shortened
 from infimum.report import charts
 from infimum.report.figures import NO_GUARANTEE, facts, floor4, printable, sentence
 from infimum.report.provenance import fit_rows, provenance_rows
@@ -38,6 +39,7 @@ def to_html(a: Assessment, thumbnails: Mapping[int, Any] | None = None) -> str:
     return page.render(
         a=a,
         d=d,
+        name=shortened(a.network),
         bound_shown=floor4(a.certified[0].value),
         fit=fit_rows(a),
         style=style,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from infimum.diagnostics.base import Diagnostics, Proportion
 from infimum.diagnostics.classes import badness
+from infimum.diagnostics.collect import shortened
 from infimum.report.figures import NO_GUARANTEE, facts, figures, printable, verdict
 from infimum.report.provenance import provenance_rows
 from infimum.results import Assessment
@@ -17,7 +18,7 @@ WORST = 10
 
 def to_markdown(a: Assessment) -> str:
     """The content of the HTML page without the charts; the longer tables hold the ten worst rows."""
-    lines = [f"# Reliability of {escape(a.network)}", "", f"**{escape(verdict(a))}**", ""]
+    lines = [f"# Reliability of {escape(shortened(a.network))}", "", f"**{escape(verdict(a))}**", ""]
     lines += ["| figure | value | rests on |", "| --- | --- | --- |"]
     for row in figures(a):
         value = f"**{row.value}**" if row.holds else row.value

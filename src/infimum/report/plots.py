@@ -7,6 +7,7 @@ global state. Raises MissingExtraError without matplotlib, InputError where the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,6 +21,8 @@ from infimum.results import Assessment
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+else:  # matplotlib is optional: types checked at run time do not need it
+    Axes = Figure = Any
 
 BLUE, ORANGE, INK, GREY = "#0b5cad", "#a84b00", "#1b2027", "#8a949f"
 COLOURS = {"certified": BLUE, "estimate": ORANGE, "measured": INK}
@@ -165,7 +168,7 @@ def save_plots(
         except InputError:  # the assessment lacks the figures of this one
             continue
         path = Path(directory) / f"{name}.{kind}"
-        replace_file(path, lambda place, figure=figure: figure.savefig(place, format=kind, dpi=200))
+        replace_file(path, partial(figure.savefig, format=kind, dpi=200))
         written.append(path)
     return written
 

@@ -28,4 +28,6 @@ def fit_rows(a: Assessment) -> list[tuple[str, str]]:
 def _spelled(name: str, value: Any) -> list[tuple[str, str]]:
     if isinstance(value, dict):
         return [row for key, inner in value.items() for row in _spelled(f"{name}, {key}", inner)]
+    if isinstance(value, bool):
+        return [(name, "yes" if value else "no")]
     return [(name, f"{value:.6g}" if isinstance(value, float) else str(value))]

@@ -53,7 +53,7 @@ def rungs(a: Assessment) -> list[Rung]:
     found.append(_lambda("λ on operation inputs", a.lambda_operation, ""))
     found += [
         Rung(
-            f"{METHODS.get(e.method, e.method).capitalize()}, estimate",
+            METHODS.get(e.method, e.method).capitalize(),
             "estimate",
             e.value,
             f"{e.value:.4f}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from infimum.report.charts.base import Chart, Series, thinned
-from infimum.report.charts.scale import Scale, round_step, short
+from infimum.report.charts.scale import Scale, round_step
 from infimum.report.charts.svg import Plot
 from infimum.results import Assessment
 
@@ -22,18 +22,18 @@ def convergence_chart(a: Assessment) -> Chart | None:
     step = round_step(max(high - low, 1e-4) / 4)
     low, high = (low // step) * step, -((-high) // step) * step
     last = history[-1]
-    plot = Plot(Scale(0, last.n * 1.04), Scale(low, high if high > low else low + step))
+    plot = Plot(Scale(0.0, last.n * 1.04), Scale(low, high if high > low else low + step))
     plot.grid("samples", "λ")
-    band = [[(b.n, b.value + sign * b.standard_error) for b in history] for sign in (1, -1)]
+    band = [[(float(b.n), b.value + sign * b.standard_error) for b in history] for sign in (1, -1)]
     plot.area(band[0], band[1], "band")
     plot.level(real, "real")
-    plot.line([(b.n, b.value) for b in history], "lambda")
+    plot.line([(float(b.n), b.value) for b in history], "lambda")
     rule = str(a.lambda_.stopping.get("rule", ""))
     ended = "rule held" if a.lambda_.converged else "rule did not hold"
-    plot.upright(last.n, f"stopped: {ended}", "stop")
+    plot.upright(float(last.n), f"stopped: {ended}", "stop")
     for b in history:
         plot.hover(
-            b.n, b.value, "lambda", f"{short(b.n)} samples: λ = {b.value:.5f} ± {b.standard_error:.5f}"
+            float(b.n), b.value, "lambda", f"{b.n:,} samples: λ = {b.value:.5f} ± {b.standard_error:.5f}"
         )
     says = (
         f"λ on samples ends at {last.value:.4f} after {last.n:,} samples, with a sampling standard error of "

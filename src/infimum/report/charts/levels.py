@@ -28,7 +28,7 @@ def levels_chart(d: Diagnostics) -> Chart | None:
     if not columns:
         columns = [(Series("all", "all inputs"), [b.share for b in d.levels])]
     said = "; ".join(
-        f"{_mass(d, values, 0.9):.1%} of the {series.label}{'' if series.key == 'all' else ' inputs'}"
+        f"{_mass(d, values, 0.9):.1%} of {'all' if series.key == 'all' else f'the {series.label}'} inputs"
         for series, values in columns
     )
     says = f"Share with a success level of 0.9 or more: {said}."

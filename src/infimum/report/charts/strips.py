@@ -11,7 +11,7 @@ from infimum.report.charts.ladder import axis, lines
 from infimum.report.charts.scale import Scale, probability_axis
 from infimum.report.charts.svg import percent, tag
 
-TICKS = 3
+TICKS = 4
 """About so many numbers on the axis: the column is narrow."""
 
 

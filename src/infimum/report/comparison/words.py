@@ -32,7 +32,8 @@ def headline(c: Comparison) -> str:
         return "Without labels for two networks nothing can be said of which is the more accurate."
     first = [p.name for p in by_accuracy.places if p.best == 1]
     if len(first) == 1:
-        return f"{first[0]} is the most accurate of the {len(by_accuracy.places)} networks, with {confidence} confidence."
+        number = len(by_accuracy.places)
+        return f"{first[0]} is the most accurate of the {number} networks, with {confidence} confidence."
     return f"Not settled which is the most accurate: {together(first)} cannot be told apart at {confidence} confidence."
 
 

@@ -1,0 +1,114 @@
+"""The HTML page in a real browser: silent, offline, drawn, at three widths, in dark mode, in print, by keyboard."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reports import hostile_assessment, toy_assessment
+
+from infimum import Assessment
+from infimum.report.html import to_html
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """The machine's own Chromium; nothing is downloaded."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    found = os.environ.get("CHROMIUM") or next((p for p in map(shutil.which, NAMES) if p), None)
+    if found is None:
+        pytest.skip("no Chromium on this machine (apt-get install chromium, or set CHROMIUM)")
+    with api.sync_playwright() as playwright:
+        # Started as root, as in a container, Chromium needs its own sandbox off; the pages are our own.
+        opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"], timeout=120_000)
+        yield opened
+        opened.close()
+
+
+CASES = {
+    "ten classes, labels": lambda: toy_assessment(target=0.5, manifold=True),
+    "hundred classes, no labels": lambda: toy_assessment(100, labelled=False),
+    "failing target": lambda: toy_assessment(target=0.9999),
+    "hostile text": hostile_assessment,
+}
+
+
+@pytest.fixture(scope="module", params=list(CASES))
+def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Assessment, Path]:
+    a = CASES[request.param]()
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(to_html(a), encoding="utf-8")
+    return a, path
+
+
+def background(page: Any) -> str:
+    return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
+def test_page(browser: Any, case: tuple[Assessment, Path]) -> None:
+    a, path = case
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light", offline=True)
+    context.set_default_timeout(60_000)
+    page = context.new_page()
+    requests: list[str] = []
+    complaints: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("dialog", lambda dialog: complaints.append(dialog.message))
+    page.goto(path.as_uri())
+
+    # Every chart that has data has marks of some size inside its drawing.
+    expected = {"levels"} | ({"reliability", "risk"} if a.diagnostics.labelled else set())
+    expected |= {"convergence", "fidelity"} if a.manifold else set()
+    for key in expected:
+        boxes = page.evaluate(
+            "key => [...document.querySelectorAll(`#${key} svg.chart .mark`)].map(m => m.getBoundingClientRect())"
+            ".filter(b => b.width > 0 && b.height > 0).length",
+            key,
+        )
+        assert boxes > 0, key
+    assert page.locator("figure").count() == len(expected)
+    assert page.locator("#ladder li .mark").count() == page.locator("#ladder li").count() > 2
+
+    for width in (1440, 900, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+    light = background(page)
+    page.emulate_media(color_scheme="dark")
+    assert background(page) != light
+    page.emulate_media(color_scheme="dark", media="print")
+    assert background(page) == light  # paper is white
+    assert not page.locator("details").first.is_visible()
+    assert page.pdf(format="A4").startswith(b"%PDF")
+    page.emulate_media(color_scheme="light", media="screen")
+
+    # The keyboard reads the values out; a series can be hidden; the values are there as a table.
+    chart = page.locator("#levels .linear svg.chart")
+    chart.focus()
+    page.keyboard.press("ArrowRight")
+    assert "with λ(x) from" in page.locator("#say").inner_text()
+    assert page.locator("#tip").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.locator("#tip").is_visible()
+    first = page.locator("#levels .keys input").first
+    marks = page.locator(f"#levels .linear .mark.s-{first.get_attribute('value')}")
+    assert marks.first.is_visible()
+    first.press("Space")
+    assert not marks.first.is_visible()
+    page.locator("#levels input.log").press("Space")
+    assert page.locator("#levels .logarithmic").is_visible()
+    assert not page.locator("#levels .linear").is_visible()
+    page.locator("#levels summary").press("Enter")
+    assert page.locator("#levels table").is_visible()
+
+    assert requests == [path.as_uri()]
+    assert complaints == []
+    context.close()

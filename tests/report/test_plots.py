@@ -1,0 +1,37 @@
+"""Charts for papers: files of the kind asked for, and which charts an assessment has the figures for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from reports import toy_assessment
+
+from infimum import InputError
+from infimum.report import plots
+
+pytest.importorskip("matplotlib", reason="the plots are drawn with matplotlib")
+
+
+@pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_every_chart_is_written(tmp_path: Path, kind: str, start: bytes) -> None:
+    names = ["$a_b$", *"bcdefghij"]
+    written = plots.save_plots(toy_assessment(n=300, manifold=True, target=0.9, names=names), tmp_path, kind)
+    assert [path.name for path in written] == [f"{name}.{kind}" for name in plots.PLOTS]
+    assert all(path.read_bytes().startswith(start) for path in written)
+
+
+def test_charts_without_figures_are_left_out(tmp_path: Path) -> None:
+    a = toy_assessment(n=300, labelled=False)
+    written = plots.save_plots(a, tmp_path)
+    assert [path.stem for path in written] == ["ladder", "success_levels", "classes"]
+    for draw in (plots.reliability_diagram, plots.risk_coverage, plots.convergence, plots.fidelity):
+        with pytest.raises(InputError):
+            draw(a)
+
+
+def test_the_marks_stand_at_the_figures() -> None:
+    a = toy_assessment(n=300)
+    axes = plots.reliability_diagram(a).axes[0]
+    drawn = axes.containers[0].lines[0].get_xydata().tolist()
+    assert drawn == [[b.level, b.accuracy.value] for b in a.diagnostics.reliability]
