@@ -104,7 +104,7 @@ def paired_means(
     effective, n = 1.0 / float(w @ w), len(calibration)
     spread = float(w**2 @ (inputs - mean) ** 2) * effective / max(effective - 1, 1e-9)
     error = math.sqrt(spread + float(np.var(calibration, ddof=1)) * n / (n + 1) ** 2)
-    return _student(mean, error, max(1.0, min(n, effective) - 1), miss)
+    return _student(mean, error, max(1.0, min(float(n), effective) - 1), miss)
 
 
 def paired_weighted(correct: tuple[Array, Array], weights: Float[np.ndarray, " m"], miss: float) -> Found:

@@ -44,8 +44,12 @@ def unsettled(c: Comparison) -> str:
         of_figure = [d for d in c.differences if d.figure == figure]
         open_ = [f"{d.first} / {d.second}" for d in of_figure if not d.settled]
         if of_figure:
-            parts.append(f"by {FIGURE_WORDS[figure]}: {', '.join(open_) if open_ else 'all settled'}")
-    return f"Order not settled {'; '.join(parts)}." if parts else "Nothing was tested."
+            parts.append(
+                f"By {FIGURE_WORDS[figure]}, the order of {together(open_)} is not settled."
+                if open_
+                else f"By {FIGURE_WORDS[figure]}, the order of all pairs is settled."
+            )
+    return " ".join(parts) if parts else "Nothing was tested."
 
 
 def preservation(c: Comparison) -> str:
