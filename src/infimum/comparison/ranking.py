@@ -12,6 +12,7 @@ import numpy as np
 from infimum.bounds import Bound, clopper_pearson
 from infimum.comparison.results import FIGURES, Comparison, Difference, FigureName, Network, Place, Ranking
 from infimum.comparison.statistics import Found, holm
+from infimum.diagnostics.collect import shortened
 
 
 class Test(NamedTuple):
@@ -135,8 +136,9 @@ def contradictions(networks: Sequence[Network], found: Sequence[Difference]) -> 
     for d in found:
         ours, theirs = level[d.first], level[d.second]
         if d.figure == "accuracy" and d.settled and ours is not None and theirs is not None and ours < theirs:
+            first, second = shortened(d.first), shortened(d.second)
             warnings.append(
-                f"λ puts {d.second} ({theirs:.4f}) above {d.first} ({ours:.4f}), but the labels settle that "
-                f"{d.first} is the more accurate: do not choose between these two by λ"
+                f"λ puts {second} ({theirs:.4f}) above {first} ({ours:.4f}), but the labels settle that "
+                f"{first} is the more accurate: do not choose between these two by λ"
             )
     return warnings

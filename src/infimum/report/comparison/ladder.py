@@ -8,10 +8,11 @@ import numpy as np
 from markupsafe import Markup
 
 from infimum.comparison.results import Comparison, Network
+from infimum.diagnostics.collect import shortened
 from infimum.diagnostics.proportions import binomial_interval
 from infimum.report.charts.ladder import axis, strip
 from infimum.report.charts.scale import probability_axis
-from infimum.report.comparison.words import network_rows
+from infimum.report.comparison.words import ordered
 from infimum.report.figures import floor4
 from infimum.report.rungs import KINDS, Rung
 
@@ -32,9 +33,7 @@ class Ladder(NamedTuple):
 
 def network_ladder(c: Comparison) -> Ladder:
     """Strips of all networks on an axis that holds all of them."""
-    of = {n.name: n for n in c.networks}
-    ordered = [of[row[0]] for row in network_rows(c)]
-    found = [(n.name, _rungs(n)) for n in ordered]
+    found = [(shortened(n.name), _rungs(n)) for n in ordered(c)]
     scale = probability_axis([r.value for _, rungs in found for r in rungs])
     groups = tuple(
         Group(name, tuple((r, KINDS[r.kind], strip(r, scale, None)) for r in rungs)) for name, rungs in found
@@ -48,7 +47,7 @@ def _rungs(n: Network) -> list[Rung]:
         found.append(Rung("at least", "certified", n.certified.value, floor4(n.certified.value), None, ""))
     if n.accuracy is not None:
         # Weighted accuracies have no certified bound, and no binomial interval either.
-        low, high = binomial_interval(np.array([n.accuracy * n.n_labelled]), np.array([n.n_labelled]))
+        low, high = binomial_interval(np.array([n.accuracy * n.n_labelled]), np.array([float(n.n_labelled)]))
         interval = None if n.certified is None else (float(low[0]), float(high[0]))
         found.append(Rung("λ*, accuracy", "measured", n.accuracy, f"{n.accuracy:.4f}", interval, ""))
     if n.lambda_ is not None:

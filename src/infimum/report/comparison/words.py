@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from infimum.comparison.results import Comparison, Difference, FigureName, Place, Ranking
+from infimum.comparison.results import Comparison, Difference, FigureName, Network, Place, Ranking
+from infimum.diagnostics.collect import shortened
 from infimum.report.figures import floor4, percent
 
 FIGURE_WORDS: dict[FigureName, str] = {
@@ -30,7 +31,7 @@ def headline(c: Comparison) -> str:
     confidence = percent(c.confidence)
     if by_accuracy is None or len(by_accuracy.places) < 2:
         return "Without labels for two networks nothing can be said of which is the more accurate."
-    first = [p.name for p in by_accuracy.places if p.best == 1]
+    first = [shortened(p.name) for p in by_accuracy.places if p.best == 1]
     if len(first) == 1:
         number = len(by_accuracy.places)
         return f"{first[0]} is the most accurate of the {number} networks, with {confidence} confidence."
@@ -42,7 +43,7 @@ def unsettled(c: Comparison) -> str:
     parts = []
     for figure in ("accuracy", "lambda"):
         of_figure = [d for d in c.differences if d.figure == figure]
-        open_ = [f"{d.first} / {d.second}" for d in of_figure if not d.settled]
+        open_ = [_pair(d, "/") for d in of_figure if not d.settled]
         if of_figure:
             parts.append(
                 f"By {FIGURE_WORDS[figure]}, the order of {together(open_)} is not settled."
@@ -82,18 +83,22 @@ def ranking_by(c: Comparison, figure: FigureName) -> Ranking | None:
     return next((r for r in c.rankings if r.figure == figure), None)
 
 
+def ordered(c: Comparison) -> list[Network]:
+    """The networks, the most accurate first, where there are no accuracies that of highest λ."""
+    first = ranking_by(c, "accuracy") or ranking_by(c, "lambda")
+    place = {} if first is None else {p.name: i for i, p in enumerate(first.places)}
+    return sorted(c.networks, key=lambda n: place.get(n.name, len(place)))
+
+
 def network_rows(c: Comparison) -> list[tuple[str, ...]]:
-    """One row a network, under NETWORK_HEAD, the most accurate first (without labels: that of highest λ)."""
+    """One row a network, under NETWORK_HEAD."""
     ranks = {figure: _ranks(ranking_by(c, figure)) for figure in FIGURE_WORDS}
-    first = ranks["accuracy"] or ranks["lambda"]
-    names = [*first, *(n.name for n in c.networks if n.name not in first)]
-    of = {n.name: n for n in c.networks}
     rows = []
-    for n in (of[name] for name in names):
+    for n in ordered(c):
         value = "–" if n.lambda_ is None else f"{n.lambda_:.4f} ± {n.lambda_error or 0.0:.4f}"
         rows.append(
             (
-                n.name,
+                shortened(n.name),
                 ranks["accuracy"].get(n.name, "–"),
                 "–" if n.accuracy is None else f"{n.accuracy:.4f}",
                 f"{n.n_labelled:,}" if n.n_labelled else "–",
@@ -110,7 +115,7 @@ def difference_rows(c: Comparison) -> list[tuple[str, ...]]:
     return [
         (
             FIGURE_WORDS[d.figure],
-            f"{d.first} − {d.second}",
+            _pair(d, "−"),
             f"{d.value:+.4f}",
             f"[{d.low:+.4f}, {d.high:+.4f}]",
             small(d.p_adjusted),
@@ -137,6 +142,10 @@ def together(names: list[str]) -> str:
     'a, b and c'
     """
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _pair(d: Difference, sign: str) -> str:
+    return f"{shortened(d.first)} {sign} {shortened(d.second)}"
 
 
 def _only(d: Difference) -> str:
