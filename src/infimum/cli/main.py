@@ -12,6 +12,7 @@ import typer
 import infimum
 from infimum.cli.assess import assess
 from infimum.cli.calibrate import calibrate
+from infimum.cli.check import check
 from infimum.cli.compare import compare
 from infimum.cli.estimate import estimate
 from infimum.cli.extract import extract
@@ -30,6 +31,7 @@ app = typer.Typer(
 )
 app.command()(assess)
 app.command()(calibrate)
+app.command()(check)
 app.command()(compare)
 app.command()(estimate)
 app.command()(extract)

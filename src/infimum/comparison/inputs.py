@@ -54,7 +54,7 @@ def different_assessments(assessments: Sequence[Assessment]) -> str | None:
     first = assessments[0]
     for number, other in enumerate(assessments[1:], 2):
         for what in ("calibration", "operation"):
-            ours, theirs = _hashes(first, what), _hashes(other, what)
+            ours, theirs = hashes(first, what), hashes(other, what)
             for name in IDENTITY:
                 if ours.get(name) != theirs.get(name):
                     return f"{what}: the {name} of network {number} are not those of network 1"
@@ -69,10 +69,10 @@ def different_assessments(assessments: Sequence[Assessment]) -> str | None:
 
 def unchecked_assessments(assessments: Sequence[Assessment]) -> bool:
     """Whether no fingerprint of the operation's labels or ids is there to tell."""
-    return not any({"labels", "ids"} & set(_hashes(a, "operation")) for a in assessments)
+    return not any({"labels", "ids"} & set(hashes(a, "operation")) for a in assessments)
 
 
-def _hashes(assessment: Assessment, what: str) -> dict[str, Any]:
+def hashes(assessment: Assessment, what: str) -> dict[str, Any]:
     """Fingerprints of one data set; none in files of before there were any, or of another shape."""
     inputs = assessment.provenance.get("inputs")
     hashes = inputs.get(what) if isinstance(inputs, dict) else None

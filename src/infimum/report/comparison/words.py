@@ -93,7 +93,7 @@ def ordered(c: Comparison) -> list[Network]:
 def network_rows(c: Comparison) -> list[tuple[str, ...]]:
     """One row a network, under NETWORK_HEAD."""
     ranks = {figure: _ranks(ranking_by(c, figure)) for figure in FIGURE_WORDS}
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for n in ordered(c):
         value = "–" if n.lambda_ is None else f"{n.lambda_:.4f} ± {n.lambda_error or 0.0:.4f}"
         rows.append(
