@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import infimum
+from command_line import infimum, infimum_inside
 from conftest_types import Toy
 
 from infimum import Comparison, Outputs
@@ -73,8 +73,14 @@ def test_assessments_alone(here: Path) -> None:
         ((*OPERATION, *CALIBRATION, "--k-reg", "auto"), "k_reg must be a number"),
     ],
 )
-def test_refused(here: Path, command: tuple[str, ...], message: str) -> None:
-    done = infimum("compare", *command, cwd=here)
+def test_refused(
+    here: Path,
+    command: tuple[str, ...],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    done = infimum_inside("compare", *command, cwd=here, monkeypatch=monkeypatch, capsys=capsys)
     assert done.returncode == 2, done.stdout
     assert message in done.stderr
     assert done.stderr.count("\n") == 1

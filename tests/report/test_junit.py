@@ -82,11 +82,12 @@ def test_met_missed_and_no_target(assessments: list) -> None:
         assert float(suite.find("properties/property").get("value")) == a.certified[0].value
 
 
-@pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.parametrize("hostile", [*HOSTILE, " "])
 def test_hostile_text_stays_text(assessments: list, hostile: str) -> None:
     a = replace(assessments[1], network=hostile, warnings=(hostile,))
     gates = (Gate("baseline", False, hostile, (hostile,)), Gate("target", True, hostile, (hostile,)))
     root = check(to_junit([Suite(a, gates, 0.0)]))
     to_junit([Suite(a, gates, 0.0)]).encode()
     assert len(root) == 1
+    assert root[0].get("name").strip()
     assert len(root[0].findall("testcase")) == 2
