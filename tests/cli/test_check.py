@@ -138,7 +138,6 @@ seed = 1
         ('out = "results"', 'out = "../results"', "out must lie inside the folder"),
         ('junit = "results/', 'junit = "/tmp/', "junit must lie inside the folder"),
         ('score = "lac"', 'score = "thr"', "score must be one of lac, aps"),
-        ('score = "lac"', 'stopping = "never"', "never"),
         ('score = "lac"', "components = 1.5", "components must be a whole number"),
         ("[method]", "[method", "is not TOML"),
         ("seed = 3", "seed = -3", "seed"),
@@ -170,6 +169,13 @@ def test_two_networks(here: Path) -> None:
     assert done.returncode == 1
     root = ElementTree.parse(here / "results" / "junit.xml").getroot()  # noqa: S314
     assert [(s.get("name"), s.get("failures")) for s in root] == [("toy", "0"), ("other", "1")]
+
+
+def test_a_word_that_the_method_does_not_know(here: Path) -> None:
+    write(here, BASIC.replace('score = "lac"', 'stopping = "never"'))
+    done = infimum("check", cwd=here)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "'never'" in done.stderr
 
 
 def test_no_budget_file(tmp_path: Path) -> None:

@@ -35,6 +35,9 @@ def infimum_inside(
     from infimum.cli.main import run
 
     monkeypatch.chdir(cwd)
+    monkeypatch.setenv(
+        "_TYPER_FORCE_DISABLE_TERMINAL", "1"
+    )  # run() sets it too; this takes it back afterwards
     monkeypatch.setattr(sys, "argv", ["infimum", *map(str, arguments)])
     code: object = 0
     try:
