@@ -38,7 +38,9 @@ def levels(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     with np.load(path) as npz:
         p, y = npz["probs"], npz["labels"]
     order = np.random.default_rng(0).permutation(len(y))
-    cal, held_out, ops = (Outputs.from_probabilities(p[r], labels=y[r]) for r in np.split(order, [1000, 2000]))
+    cal, held_out, ops = (
+        Outputs.from_probabilities(p[r], labels=y[r]) for r in np.split(order, [1000, 2000])
+    )
     conformal = calibrate(cal.logits, cal.known_labels)
     level = conformal.success_levels(ops.logits)
     curve = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")

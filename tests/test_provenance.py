@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from infimum import Outputs, provenance
+from infimum import Head, Outputs, provenance
 from infimum.provenance import fingerprint, fingerprints, origin
 
 
@@ -41,6 +41,6 @@ def test_same_inputs_of_two_networks_share_labels_and_ids() -> None:
     assert one["labels"] == two["labels"]
     assert one["ids"] == two["ids"]
     assert one["logits"] != two["logits"]
-    made = origin(3, {"operation": Outputs(np.eye(2)), "tuning": None}, np.eye(2))
-    assert made["inputs"].keys() == {"operation", "manifold data"}
+    made = origin(3, {"operation": Outputs(np.eye(2)), "tuning": None}, np.eye(2), Head(np.eye(2)))
+    assert made["inputs"].keys() == {"operation", "manifold data", "head"}
     assert made["seed"] == 3

@@ -139,3 +139,47 @@ def test_standard_error_covers_on_samples(toy: Toy, kind: str) -> None:
     off = np.abs(value - np.mean(truth))
     assert 0.9 <= (off <= 1.96 * total).mean() <= 0.99
     assert (off <= 1.96 * without).mean() < (off <= 1.96 * total).mean() - 0.05
+
+
+def test_sobol_points_follow_the_law(parts: tuple[Kernel, Head, Calibration]) -> None:
+    """Same mean and covariance as independent samples, for the kernel and the mixture, pushed forward or not."""
+    kernel, head, _ = parts
+    x = kernel.points
+    for law in (kernel, fit_gmm(x, head.logits(x).argmax(axis=1)), kernel.push_forward(head)):
+        rng = np.random.default_rng(0)
+        even, u = law.sample_evenly(2**14, rng)
+        plain = law.sample(100_000, rng)
+        assert ((u >= 0) & (u < 1)).all()
+        assert abs(u.mean() - 0.5) < 1e-3
+        # Five standard errors of the independent samples' mean; Sobol's own is smaller.
+        error = plain.std(axis=0) / np.sqrt(len(plain))
+        assert (np.abs(even.mean(axis=0) - plain.mean(axis=0)) < 5 * error + 1e-9).all()
+        scale = np.sqrt(np.outer(plain.var(axis=0), plain.var(axis=0)))
+        assert (np.abs(np.cov(even.T) - np.cov(plain.T)) < 0.05 * scale).all()
+
+
+@pytest.mark.slow
+def test_sobol_needs_fewer_samples_and_its_error_is_honest(parts: tuple[Kernel, Head, Calibration]) -> None:
+    """Over 200 seeds ± 1.96 errors hold λ, and the spread is that of eight times as many independent samples."""
+    rule = Stopping("samples", max_samples=8 * 512, batch=512)
+    even = [sample_lambda(*parts, rule, seed=seed, draw="sobol") for seed in range(200)]
+    plain = [sample_lambda(*parts, rule, seed=seed) for seed in range(200)]
+    values = np.array([run.summary.value for run in even])
+    truth = sample_lambda(
+        *parts, Stopping("samples", max_samples=2**21, batch=2**16), draw="sobol"
+    ).summary.value
+    errors = np.array([run.sampling_error for run in even])
+    covered = int((np.abs(values - truth) <= 1.96 * errors).sum())
+    # At a true 95 % fewer than 180 of 200 have a probability of 0.2 %.
+    assert covered >= 180
+    ratio = np.var([run.summary.value for run in plain]) / np.mean((values - truth) ** 2)
+    assert ratio > 3  # a ratio of two variances of 200 draws: a true 4 shows less than 3 in 2 % of the runs
+
+
+def test_sobol_error_shows_between_batches_only(parts: tuple[Kernel, Head, Calibration]) -> None:
+    one = sample_lambda(*parts, Stopping("samples", max_samples=256, batch=256), draw="sobol")
+    assert one.sampling_error == 0.5
+    run = sample_lambda(*parts, Stopping("se", tolerance=0.4, batch=100), draw="sobol")
+    assert (run.summary.n, run.converged) == (8 * 64, True)  # a power of two, eight replicates
+    again = sample_lambda(*parts, Stopping("se", tolerance=0.4, batch=100), draw="sobol")
+    assert again.summary.value == run.summary.value

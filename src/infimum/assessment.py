@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from infimum.bounds import (
     marginal_conformal_of_counts,
 )
 from infimum.bounds.base import check_confidence
-from infimum.bounds.exchangeability import exchangeability as test_exchangeability
+from infimum.bounds.exchangeability import exchangeability as two_sample_test
 from infimum.caveats import contradicted, warnings_about
 from infimum.checks import Array, Real, check_matrix, exact_fraction
 from infimum.conformal import RAPS, Calibration, LambdaSummary, Score, TopTwo, calibrate
@@ -25,17 +25,15 @@ from infimum.conformal.success import Empty, Step, levels_of
 from infimum.diagnostics import diagnose
 from infimum.errors import InputError
 from infimum.head import AnyHead
-from infimum.manifold import Manifold, fit_gmm, fit_kernel
-from infimum.manifold.gmm import Covariance
+from infimum.manifold import Manifold
+from infimum.manifold.by_name import ManifoldName, fit_manifold
 from infimum.outputs import Outputs, check_one_network
 from infimum.overlap import rows_also_in
 from infimum.provenance import origin
 from infimum.results import Assessment, CalibrationFacts, LambdaEstimate, Success, Target
-from infimum.sampling import Progress, Stopping, sample_lambda
+from infimum.sampling import Draw, Progress, Stopping, sample_lambda
 
 logger = logging.getLogger("infimum")
-
-ManifoldName = Literal["kernel", "gmm", "none"]
 
 
 def assess(
@@ -52,9 +50,10 @@ def assess(
     empty: Empty = "argmax",
     manifold: ManifoldName | None = None,
     components: int | None = None,
-    covariance: Covariance = "full",
+    covariance: str = "full",
     bandwidth: Real = 0.1,
     stopping: Stopping | None = None,
+    draw: Draw = "independent",
     seed: int = 0,
     exchangeability: bool = True,
     target: Real | None = None,
@@ -77,10 +76,10 @@ def assess(
     step, empty
         The paper's δ (None: exact), and how inputs that never get a one-label set are read.
     manifold
-        "kernel", "gmm" (the paper's) or "none"; by default kernel where head and features are there.
+        "kernel", "gmm" (the paper's), "class-gaussians" or "none"; by default kernel where head and features are there.
     components, covariance, bandwidth
-        Of the mixture; of the kernel.
-    stopping, seed, progress
+        Of gmm; of gmm and class-gaussians ("shrunk" and "lowrank:r" for many dimensions); of the kernel.
+    stopping, draw, seed, progress
         Of the sampling. Same seed, same result.
     exchangeability
         Whether to test that calibration and operation are alike, which every bound assumes.
@@ -143,28 +142,24 @@ def assess(
         weights = operation.weights if manifold_data is None else None
         sampled = _draw_by_weight(features, weights, seed)
         predicted = head.logits(sampled).argmax(axis=1)
-        law = (
-            fit_gmm(sampled, predicted, components, covariance, seed)
-            if manifold == "gmm"
-            else fit_kernel(sampled, predicted, bandwidth)
-        )
+        law = fit_manifold(manifold, sampled, predicted, components, covariance, bandwidth, seed)
         logger.info("fitted %s to %d features", law.fit.name, law.fit.n)
         behind = LambdaSummary(conformal.n, step, empty)
         behind.add(conformal.top_two(head.logits(features)), weights)
         manifold_lambda = behind.value
-        run = sample_lambda(law, head, conformal, stopping, seed, step, empty, progress)
+        run = sample_lambda(law, head, conformal, stopping, seed, step, empty, progress, draw)
         interrupted = run.interrupted
         if run.summary.n:
             samples = run.summary.level_distribution()
             estimate = LambdaEstimate(
                 value=run.summary.value,
-                standard_error=run.summary.standard_error(manifold=behind.sampling_error),
+                standard_error=run.summary.standard_error(behind.sampling_error, run.sampling_error),
                 source="manifold",
                 n=run.summary.n,
                 effective_n=run.summary.effective_n,
                 never_singleton=run.summary.never_singleton,
                 converged=run.converged,
-                stopping=run.stopping.to_dict(),
+                stopping={**run.stopping.to_dict(), "draw": draw},
                 history=run.history,
             )
 
@@ -173,7 +168,7 @@ def assess(
     if withheld is not None:
         notes.append(f"the bounds from success levels are not given: {withheld}")
     certified = (judge, *(_from_success_levels(conformal, counts, confidence) if withheld is None else ()))
-    alike = test_exchangeability(calibration, operation, seed=seed) if exchangeability else None
+    alike = two_sample_test(calibration, operation, seed=seed) if exchangeability else None
     certified = contradicted(certified, alike)
     return Assessment(
         network=name,
@@ -204,7 +199,7 @@ def assess(
         ),
         notes=tuple(notes),
         provenance=origin(
-            seed, {"calibration": calibration, "tuning": tuning, "operation": operation}, manifold_data
+            seed, {"calibration": calibration, "tuning": tuning, "operation": operation}, manifold_data, head
         ),
         interrupted=interrupted,
         diagnostics=diagnose(operation, levels, samples, wanted),
@@ -220,8 +215,8 @@ def _features_and_head(
     n_classes: int,
 ) -> tuple[Array, AnyHead] | None:
     """Features the manifold is fitted to and their head, or None where no manifold is wanted or possible."""
-    if manifold not in (None, "kernel", "gmm", "none"):
-        raise InputError(f"manifold must be kernel, gmm or none, not {manifold!r}")
+    if manifold not in (None, *get_args(ManifoldName)):
+        raise InputError(f"manifold must be one of {', '.join(get_args(ManifoldName))}, not {manifold!r}")
     if head is not None and head.n_classes != n_classes:
         raise InputError(f"{head.name} has {head.n_classes} classes, the calibration has {n_classes}")
     features = operation.features if manifold_data is None else manifold_data

@@ -12,6 +12,7 @@ import numpy as np
 
 import infimum
 from infimum.checks import Array
+from infimum.head import AnyHead, Head
 from infimum.outputs import Outputs
 
 PACKAGES = ("numpy", "scipy", "scikit-learn")
@@ -20,11 +21,15 @@ CHUNK = 2**22
 """Values hashed at a time: an array that is mapped from a file is never wholly in memory."""
 
 
-def origin(seed: int, data: Mapping[str, Outputs | None], manifold_data: Array | None) -> dict[str, Any]:
+def origin(
+    seed: int, data: Mapping[str, Outputs | None], manifold_data: Array | None, head: AnyHead | None
+) -> dict[str, Any]:
     """Versions, seed and the SHA-256 of every array, by data set and name; plain values, for JSON."""
     inputs = {name: fingerprints(outputs) for name, outputs in data.items() if outputs is not None}
     if manifold_data is not None:
         inputs["manifold data"] = {"features": fingerprint(manifold_data)}
+    if isinstance(head, Head):
+        inputs["head"] = {"weight": fingerprint(head.weight), "bias": fingerprint(np.asarray(head.bias))}
     return {
         "infimum": infimum.__version__,
         **{package: _version(package) for package in PACKAGES},

@@ -192,6 +192,10 @@ class Assessment:
                 check_types(ManifoldFit(**known), "assessment.manifold")
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(f"not a whole assessment ({error!r})") from error
+        found = [made.lambda_.value, made.lambda_operation.value, *(b.value for b in made.lambda_.history)]
+        found += [bound.value for bound in made.certified] + [e.value for e in made.estimates]
+        if not all(0 <= value <= 1 for value in found):
+            raise InputError("not an assessment: it holds a probability outside 0 to 1")
         if not made.certified:
             raise InputError("not a whole assessment: certified is empty")
         return made

@@ -18,7 +18,11 @@ from infimum.head import AnyHead, Head
 from infimum.manifold.base import Manifold
 
 Rule = Literal["se", "difference", "samples", "time"]
+Draw = Literal["independent", "sobol"]
 Progress = Callable[["Batch"], None]
+
+REPLICATES = 8
+"""Sobol batches before the rule "se" may end: the error is seen between them only."""
 
 HISTORY = 1000
 """Points kept of the history; beyond, every second one is dropped."""
@@ -78,9 +82,14 @@ class Batch:
 
 @dataclass(frozen=True)
 class Sampling:
-    """What a sampling run gave; `interrupted` when Ctrl-C ended it, which is not `converged`."""
+    """What a sampling run gave; `interrupted` when Ctrl-C ended it, which is not `converged`.
+
+    `sampling_error` is the sampling part of λ's standard error: by the summary's formula for independent samples,
+    from the spread of the batches for Sobol points.
+    """
 
     summary: LambdaSummary
+    sampling_error: float
     stopping: Stopping
     history: tuple[Batch, ...]
     converged: bool
@@ -96,11 +105,14 @@ def sample_lambda(
     step: Step = None,
     empty: Empty = "argmax",
     progress: Progress | None = None,
+    draw: Draw = "independent",
 ) -> Sampling:
     """λ over samples of the manifold; same seed, same result. A linear head is sampled behind, in logit space.
 
-    Memory is that of one batch. `progress` is called after every batch. Ctrl-C ends the run after the last
-    whole batch and keeps it. Raises InputError when head, manifold and calibration do not fit together.
+    `draw="sobol"` takes batches of scrambled Sobol points (their number rounded down to a power of two) instead of
+    independent samples: fewer are needed for a small error, which is then estimated from the spread of at least
+    eight batches. Memory is that of one batch. `progress` is called after every batch. Ctrl-C ends the run after
+    the last whole batch and keeps it. Raises InputError when head, manifold and calibration do not fit together.
 
     >>> import numpy as np
     >>> from infimum.conformal import calibrate
@@ -111,6 +123,8 @@ def sample_lambda(
     (True, True)
     """
     stopping = Stopping() if stopping is None else stopping
+    if draw not in get_args(Draw):
+        raise InputError(f"draw must be one of {', '.join(get_args(Draw))}, not {draw!r}")
     if head.n_features != manifold.fit.n_features:
         raise InputError(
             f"the head reads {head.n_features} features, the manifold has {manifold.fit.n_features}"
@@ -124,15 +138,25 @@ def sample_lambda(
     began = time.monotonic()
     converged = interrupted = False
     every, batches, last = 1, 0, np.inf
+    spread = _Spread()
     try:
         while not converged and summary.n < stopping.max_samples:
             size = min(stopping.batch, stopping.max_samples - summary.n)
-            drawn = law.sample(size, rng)
+            u = None
+            if draw == "sobol":
+                drawn, u = law.sample_evenly(1 << (size.bit_length() - 1), rng)
+            else:
+                drawn = law.sample(size, rng)
             logits = drawn if isinstance(head, Head) else head.logits(drawn)
-            summary.add(calibration.top_two(logits, first_row=summary.n, stream="samples"))
+            batch = LambdaSummary(calibration.n, step, empty)
+            batch.add(calibration.top_two(logits, u if calibration.randomize else None, summary.n, "samples"))
+            summary = summary + batch
+            spread.add(batch)
             batches += 1
-            now = Batch(summary.n, summary.value, summary.sampling_error)
-            converged = _holds(stopping, now, last, batches, time.monotonic() - began)
+            error = spread.error if draw == "sobol" else summary.sampling_error
+            now = Batch(summary.n, summary.value, error)
+            enough = batches >= (REPLICATES if draw == "sobol" else 2)
+            converged = _holds(stopping, now, last, enough, batches, time.monotonic() - began)
             last = now.value
             if batches % every == 0 or converged:
                 history.append(now)
@@ -145,12 +169,41 @@ def sample_lambda(
         interrupted = True
         if summary.n == 0:
             raise
-    return Sampling(summary, stopping, tuple(history), converged and not interrupted, interrupted)
+    error = spread.error if draw == "sobol" else summary.sampling_error
+    return Sampling(summary, error, stopping, tuple(history), converged and not interrupted, interrupted)
 
 
-def _holds(stopping: Stopping, now: Batch, last: float, batches: int, seconds: float) -> bool:
+class _Spread:
+    """Standard error of λ from the spread of batches of equal law: no assumption on what is inside a batch.
+
+    It is multiplied by t/z at 95 %, so that ± 1.96 of it covers with few batches too.
+    """
+
+    def __init__(self) -> None:
+        self.values: list[float] = []
+        self.sizes: list[int] = []
+
+    def add(self, batch: LambdaSummary) -> None:
+        self.values.append(batch.value)
+        self.sizes.append(batch.n)
+
+    @property
+    def error(self) -> float:
+        """0.5, the most there is, for a single batch."""
+        from scipy.special import ndtri, stdtrit
+
+        if len(self.values) < 2:
+            return 0.5
+        weight = np.array(self.sizes) / sum(self.sizes)
+        values = np.array(self.values)
+        free = len(values) - 1
+        square = (weight**2 * (values - weight @ values) ** 2).sum() * len(values) / free
+        return float(np.sqrt(square) * stdtrit(free, 0.975) / ndtri(0.975))
+
+
+def _holds(stopping: Stopping, now: Batch, last: float, enough: bool, batches: int, seconds: float) -> bool:
     if stopping.rule == "se":
-        return batches >= 2 and now.standard_error <= stopping.tolerance
+        return enough and now.standard_error <= stopping.tolerance
     if stopping.rule == "difference":
         return batches >= 2 and abs(now.value - last) <= stopping.tolerance
     if stopping.rule == "samples":

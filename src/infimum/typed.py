@@ -18,9 +18,9 @@ def check_types(value: Any, where: str) -> None:
 
     >>> from infimum.results import Success
     >>> check_types(Success(0.9, 10), "success")
-    >>> check_types(Success("0.9", 10), "success")
+    >>> check_types(Success(float("nan"), 10), "success")
     Traceback (most recent call last):
-    infimum.errors.InputError: success.value must be a finite number, not '0.9'
+    infimum.errors.InputError: success.value must be a finite number, not nan
     """
     kind: Any = type(value)
     hints = _hints(kind)
@@ -56,7 +56,8 @@ def _check(value: Any, hint: Any, where: str) -> None:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         _must(number and abs(value) <= sys.float_info.max, "a finite number", value, where)
     elif hint is int:
-        _must(isinstance(value, int) and not isinstance(value, bool), "a whole number", value, where)
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        _must(whole and abs(value) < 2**63, "a whole number", value, where)
     elif hint in (str, bool):
         _must(isinstance(value, hint), "text" if hint is str else "true or false", value, where)
 

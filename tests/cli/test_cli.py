@@ -92,6 +92,8 @@ def test_target_decides_the_exit_code(here: Path, target: float, code: int) -> N
         ("--head", "head.safetensors", "--manifold", "gmm", "--covariance", "diag", "--components", "6"),
         ("--head", "head.npz", "--manifold", "gmm", "--manifold-data", "feats.npz", "--tolerance", "0.001"),
         ("--head", "head.npz", "--stopping", "time", "--seconds", "0.1", "--bandwidth", "0.3"),
+        ("--head", "head.npz", "--manifold", "class-gaussians", "--covariance", "shrunk"),
+        ("--head", "head.npz", "--draw", "sobol", "--batch", "1000", "--manifold", "gmm"),
         ("--head", "head.npz", "--stopping", "difference", "--tolerance", "1e-4"),
         ("--head", "head.npz", "--manifold", "none"),
     ],

@@ -48,23 +48,23 @@ def data(toy: Toy) -> tuple[Outputs, Outputs]:
 def test_standard_error_is_honest(
     method: Callable[..., Estimate], toy: Toy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """± 1.96 errors cover Success(f) in 150 draws of 300 calibration and 300 operation inputs, without shift.
+    """± 1.96 errors cover Success(f) in 100 draws of 300 calibration and 300 operation inputs, without shift.
 
     The toy's labels are drawn from its softmax, so Success(f) = E[p_max] and every method but λ tends to it. A
     bootstrap of 300 rows is right to first order only: a true coverage of 90 % or more is asked for, and fewer
-    hits than the 1e-4 quantile of Binomial(150, 0.9) have a chance of 1e-4. The spread must agree both ways:
-    the mean error is within a quarter of the standard deviation over draws, which 150 draws know to 6 %.
+    hits than the 1e-4 quantile of Binomial(100, 0.9) have a chance of 1e-4. The spread must agree both ways:
+    the mean error is within a quarter of the standard deviation over draws, which 100 draws know to 7 %.
     """
     monkeypatch.setattr(base, "REPLICATES", 60)
     logits = toy.outputs(100_000, np.random.default_rng(99)).logits
     truth = (1 / np.exp(logits - logits.max(axis=1, keepdims=True)).sum(axis=1)).mean()
     found = []
-    for seed in range(150):
+    for seed in range(100):
         rng = np.random.default_rng([seed, 17])
         made = method(toy.outputs(300, rng), Outputs(toy.outputs(300, rng).logits), seed=seed)
         found.append((made.value, made.standard_error))
     values, errors = np.array(found).T
-    assert (np.abs(values - truth) <= 1.96 * errors).sum() >= binom.ppf(1e-4, 150, 0.9)
+    assert (np.abs(values - truth) <= 1.96 * errors).sum() >= binom.ppf(1e-4, 100, 0.9)
     assert errors.mean() == pytest.approx(values.std(), rel=0.25)
 
 
@@ -80,7 +80,7 @@ def test_without_shift_all_but_lambda_are_near_the_truth(data: tuple[Outputs, Ou
     cal, ops = data
     for method in CONSISTENT:
         assert method(cal, Outputs(ops.logits)).value == pytest.approx(ops.accuracy, abs=0.05)
-    assert success_level(cal, ops).value != pytest.approx(ops.accuracy, abs=0.05)
+    assert success_level(cal, ops).value > ops.accuracy + 0.01
 
 
 @pytest.mark.parametrize("method", [success_level, *CONSISTENT])
@@ -153,11 +153,8 @@ def test_refused(data: tuple[Outputs, Outputs]) -> None:
             (Outputs(cal.logits), ops, "no 'labels'"),
             (cal, Outputs(ops.logits[:, :3]), "4 classes, operation has 3"),
             (Outputs(cal.logits[:1], cal.labels[:1]), ops, "1 row"),
-            (cal, ops.logits, "must be Outputs"),
         ):
             with pytest.raises(InputError, match=message):
                 method(calibration, operation)
         with pytest.raises(InputError, match="seed"):
             method(cal, ops, seed=-1)
-    with pytest.raises(InputError, match="max_probability"):
-        thresholded_confidence(cal, ops, by="margin")  # type: ignore[arg-type]

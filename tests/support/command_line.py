@@ -1,4 +1,4 @@
-"""Run the command line in a process of its own, as a user does."""
+"""The command line: in a process of its own as a user runs it, and in this one, which is quicker."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner, Result
+
+from infimum.cli.main import app, run
 
 CODE = "from infimum.cli.main import run; run()"
 
@@ -32,8 +35,6 @@ def infimum_inside(
     *arguments: object, cwd: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> subprocess.CompletedProcess[str]:
     """The same in this process, which takes a hundredth of the time: for the many ways of being wrong."""
-    from infimum.cli.main import run
-
     monkeypatch.chdir(cwd)
     monkeypatch.setenv(
         "_TYPER_FORCE_DISABLE_TERMINAL", "1"
@@ -46,3 +47,12 @@ def infimum_inside(
         code = exit_.code
     said = capsys.readouterr()
     return subprocess.CompletedProcess(sys.argv, int(code or 0), said.out, said.err)
+
+
+def call(*arguments: object, code: int = 0) -> Result:
+    """Run a command; its InputError is raised, another exit code than `code` fails the test."""
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result

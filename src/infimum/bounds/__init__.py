@@ -2,6 +2,7 @@
 
 from infimum.bounds.base import Bound, Estimate
 from infimum.bounds.betting import betting, betting_bounds, betting_sequence
+from infimum.bounds.choice import best
 from infimum.bounds.class_profile import class_profile
 from infimum.bounds.clopper_pearson import clopper_pearson, clopper_pearson_per_class, wilson
 from infimum.bounds.confidence_floor import confidence_floor, confidence_floor_of_counts
@@ -22,6 +23,7 @@ __all__ = [
     "Exchangeability",
     "Strata",
     "allocate",
+    "best",
     "betting",
     "betting_bounds",
     "betting_sequence",

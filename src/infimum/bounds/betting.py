@@ -41,7 +41,7 @@ def betting(values: Any, confidence: Real = 0.95, low: Real = 0.0, high: Real = 
     >>> import numpy as np
     >>> from infimum.bounds import betting
     >>> round(betting(np.full(300, 0.8), confidence=0.95).value, 3)
-    0.785
+    0.79
     """
     confidence = check_confidence(confidence)
     low, high = _check_range(low, high)
@@ -66,7 +66,7 @@ def betting_bounds(
 
     >>> import numpy as np
     >>> betting_bounds(np.ones((2, 50)), 0.95).round(3).tolist()
-    [0.933, 0.933]
+    [0.926, 0.926]
     """
     threshold = -math.log1p(-check_confidence(confidence))
     return lowest_mean(values, stakes(values, threshold / values.shape[1]), threshold)
@@ -83,23 +83,31 @@ def betting_sequence(
 
     >>> import numpy as np
     >>> betting_sequence(np.ones(100), 0.95)[[9, 99]].round(3).tolist()
-    [0.709, 0.966]
+    [0.681, 0.964]
     """
     threshold = -math.log1p(-check_confidence(confidence))
     low, high = _check_range(low, high)
     x = (check_bounded(values, "values", low, high) - low) / (high - low)
     aim = 2.0 * np.arange(1, len(x) + 1) if horizon is None else check_positive(horizon, "horizon")
-    theta = stakes(x[None], threshold / aim)[0]
-    found = np.empty(len(x))
-    log_mean, log_capital = SMALLEST, 0.0
-    for t in range(len(x)):
-        log_capital += math.log1p(theta[t] * (x[t] * math.exp(-log_mean) - 1.0))
-        if log_capital >= threshold:  # the current bound is rejected again: climb
-            row = (x[None, : t + 1], theta[None, : t + 1])
-            log_mean = float(_climb(*row, threshold, np.array([log_mean]))[0])
-            log_capital = float(_log_capital(*row, np.array([log_mean]))[0][0])
-        found[t] = math.exp(log_mean) if log_mean > SMALLEST else 0.0
-    return low + (high - low) * found
+    found = lowest_so_far(x[None], stakes(x[None], threshold / aim), threshold)[0]
+    return np.asarray(low + (high - low) * found)
+
+
+def lowest_so_far(
+    x: Float[np.ndarray, "runs n"], theta: Float[np.ndarray, "runs n"], threshold: float
+) -> Float[np.ndarray, "runs n"]:
+    """Running maximum over t of the m with log K_t(m) = threshold, for many runs at once."""
+    found = np.zeros(x.shape)
+    log_mean, log_capital = np.full(len(x), SMALLEST), np.zeros(len(x))
+    for t in range(x.shape[1]):
+        log_capital += np.log1p(theta[:, t] * (x[:, t] * np.exp(-log_mean) - 1.0))
+        rows = np.flatnonzero(log_capital >= threshold)  # their bound is rejected again: climb
+        if len(rows):
+            past = x[rows, : t + 1], theta[rows, : t + 1]
+            log_mean[rows] = _climb(*past, threshold, log_mean[rows])
+            log_capital[rows] = _log_capital(*past, log_mean[rows])[0]
+        found[:, t] = np.where(log_mean > SMALLEST, np.exp(log_mean), 0.0)
+    return found
 
 
 def stakes(
@@ -146,19 +154,19 @@ def lowest_mean(
 def _just_rejected(
     q: Float[np.ndarray, "*shape"], target: Float[np.ndarray, "*shape"]
 ) -> Float[np.ndarray, "*shape"]:
-    """R < q with KL(q ‖ r) = target, nearly: KL is convex in r, and Newton from the right is then below it."""
+    """The r < q with KL(q ‖ r) = target, nearly: KL is convex in r, and Newton from the right is then below it."""
     r = q * np.exp(-target / q)
     for _ in range(8):
         kl = q * np.log(q / r) + (1.0 - q) * np.log((1.0 - q) / (1.0 - r))
         slope = np.minimum((r - q) / (r * (1.0 - r)), -1e-12)
         r = np.clip(r - (kl - target) / slope, 1e-3 * r, q)
-    return r
+    return np.asarray(r)
 
 
 def _log_capital(
     x: Float[np.ndarray, "runs n"], theta: Float[np.ndarray, "runs n"], log_mean: Float[np.ndarray, " runs"]
 ) -> tuple[Float[np.ndarray, " runs"], Float[np.ndarray, " runs"]]:
-    """Log K(m) and its derivative in log m."""
+    """Logarithm of K(m) and its derivative in log m."""
     won = theta * x * np.exp(-log_mean)[:, None]
     factor = 1.0 - theta + won
     return np.log(factor).sum(axis=1), -(won / factor).sum(axis=1)

@@ -85,8 +85,8 @@ def exchangeability(
     """Test whether calibration and operation inputs could come from one distribution, by what the network says.
 
     Two permutation tests, exact at every sample size if rows are independent, at half of `level` each: Fisher's
-    discriminant on random Fourier features of the log-probabilities (and of the features, where both sets hold
-    them), and the Kolmogorov–Smirnov distance of the largest probability, which does not depend on the
+    discriminant on random Fourier features of the log-probabilities and probabilities (and of the features, where
+    both sets hold them), and the Kolmogorov–Smirnov distance of the largest probability, which does not depend on the
     calibration as λ(x) does. At most `max_rows` of each set, drawn by `seed`; operation rows of weight w are
     kept with probability w / max w, so that those kept follow the operational profile. Labels are not read.
 
@@ -118,7 +118,9 @@ def exchangeability(
         [outputs.logits[rows] for outputs, rows in ((calibration, ours), (operation, theirs))]
     )
     logits = logits.astype(np.float64)
-    blocks = [_log_probabilities(logits)]
+    log_probabilities = _log_probabilities(logits)
+    # The former show other degrees of sureness best, the latter another class mix.
+    blocks = [log_probabilities, np.exp(log_probabilities)]
     features = _common_features(calibration, operation)
     if features is not None:
         blocks.append(np.concatenate([features[0][ours], features[1][theirs]]).astype(np.float64))
@@ -153,9 +155,10 @@ def _drawn_rows(
 
 
 def _log_probabilities(logits: Float[np.ndarray, "N K"]) -> Float[np.ndarray, "N K"]:
-    z = logits - logits.max(axis=1, keepdims=True)
+    z: Array = logits - logits.max(axis=1, keepdims=True)
     z -= np.log(np.exp(z).sum(axis=1, keepdims=True))
-    return np.maximum(z, LEAST_LOG)
+    np.maximum(z, LEAST_LOG, out=z)
+    return z
 
 
 def _common_features(calibration: Outputs, operation: Outputs) -> tuple[Array, Array] | None:

@@ -30,7 +30,7 @@ class Strata:
     their mean level.
     """
 
-    edges: Float[np.ndarray, " S-1"]
+    edges: Float[np.ndarray, " cuts"]
     weights: Float[np.ndarray, " S"]
     levels: Float[np.ndarray, " S"]
 
@@ -78,7 +78,7 @@ def allocate(
     Source: Neyman (1934).
 
     >>> allocate(100, [0.9, 0.1], [0.99, 0.6]).tolist()
-    [67, 33]
+    [68, 32]
     """
     w = check_weights(weights, len(np.atleast_1d(weights)), "weights")
     f = np.clip(check_bounded(levels, "levels", n=len(w)), CERTAIN, 1.0 - CERTAIN)

@@ -21,7 +21,7 @@ FREQUENCIES = 128
 SCALES = (1.0, 0.25)
 """Bandwidths of the kernel, in units of the root mean square distance of two rows; half of the frequencies each."""
 
-RIDGE = 1.0
+RIDGE = 10.0
 """γ in units of Σ̂'s mean eigenvalue: directions that vary less count less."""
 
 ROUNDING = 1e-9
@@ -47,7 +47,7 @@ def fourier_features(blocks: Sequence[Float[np.ndarray, "N _"]], seed: int) -> F
 def _standardised(block: Float[np.ndarray, "N p"]) -> Float[np.ndarray, "N p"]:
     """Columns of mean 0 and variance 1/p; those that do not vary become 0."""
     peak = np.abs(block).max(axis=0)
-    centred = block / np.where(peak > 0, peak, 1.0)  # the square of 1e300 would overflow
+    centred: Array = block / np.where(peak > 0, peak, 1.0)  # the square of 1e300 would overflow
     centred -= centred.mean(axis=0)
     spread = centred.std(axis=0)
     varies = spread > 1e-12

@@ -29,17 +29,16 @@ class ManifoldName(StrEnum):
     """Density models of the feature space."""
 
     gmm = "gmm"
+    gaussians = "class-gaussians"
     kernel = "kernel"
     none = "none"
 
 
-class CovarianceName(StrEnum):
-    """Shapes of a mixture's covariances."""
+class DrawName(StrEnum):
+    """How samples are drawn."""
 
-    full = "full"
-    diag = "diag"
-    tied = "tied"
-    spherical = "spherical"
+    independent = "independent"
+    sobol = "sobol"
 
 
 class RuleName(StrEnum):
@@ -83,7 +82,9 @@ def assess(
     ] = None,
     target: Annotated[
         float | None,
-        typer.Option("--target", help="Exit 0 if a certified bound reaches this reliability, 1 if not."),
+        typer.Option(
+            "--target", help="Exit 0 if the Clopper–Pearson bound reaches this reliability, 1 if not."
+        ),
     ] = None,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the certified bounds.")] = 0.95,
     name: Annotated[str | None, typer.Option("--name", help="Of the network. (default: DIR's name)")] = None,
@@ -150,8 +151,13 @@ def assess(
         ),
     ] = None,
     covariance: Annotated[
-        CovarianceName, typer.Option("--covariance", help="gmm: covariances.", rich_help_panel=MANIFOLD)
-    ] = CovarianceName.full,
+        str,
+        typer.Option(
+            "--covariance",
+            help="gmm: full, diag, tied, spherical. class-gaussians: full, tied, shrunk, lowrank:RANK.",
+            rich_help_panel=MANIFOLD,
+        ),
+    ] = "full",
     bandwidth: Annotated[
         float, typer.Option("--bandwidth", help="kernel: bandwidth h.", rich_help_panel=MANIFOLD)
     ] = 0.1,
@@ -170,6 +176,14 @@ def assess(
     seconds: Annotated[
         float, typer.Option("--seconds", help="Of the rule time.", rich_help_panel=MANIFOLD)
     ] = 60.0,
+    draw: Annotated[
+        DrawName,
+        typer.Option(
+            "--draw",
+            help="independent samples, or batches of sobol points: fewer for a small --tolerance.",
+            rich_help_panel=MANIFOLD,
+        ),
+    ] = DrawName.independent,
     batch: Annotated[
         int, typer.Option("--batch", min=1, help="Samples at a time.", rich_help_panel=MANIFOLD)
     ] = 20_000,
@@ -243,9 +257,10 @@ def assess(
             empty=empty.value,
             manifold=None if manifold is None else manifold.value,
             components=components,
-            covariance=covariance.value,
+            covariance=covariance,
             bandwidth=bandwidth,
             stopping=infimum.Stopping(stopping.value, tolerance, max_samples, seconds, batch),
+            draw=draw.value,
             seed=seed,
             exchangeability=exchangeability,
             target=target,

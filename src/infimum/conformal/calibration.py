@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -22,6 +21,7 @@ from infimum.conformal.ranking import Ranked, ranked_rows, relative_error, top_t
 from infimum.conformal.scores import Score, keys
 from infimum.conformal.success import Empty, Step, levels_of
 from infimum.errors import InputError
+from infimum.threads import for_each
 
 logger = logging.getLogger("infimum")
 
@@ -76,7 +76,9 @@ class Calibration:
         logits = check_logits(logits, n_classes=self.n_classes)
         n = len(logits)
         result = TopTwo(*(np.empty(n, dtype=np.int64) for _ in TopTwo._fields))
-        for rows, draw in self._chunks(n, u, first_row, stream):
+
+        def one_chunk(rows: slice) -> None:
+            draw = self._draws_at(rows, u, first_row, stream)
             block = logits[rows]
             predicted, top, second = top_two(block, self.temperature)
             below_top, unsure_top = self._count_below(top, draw)
@@ -91,6 +93,9 @@ class Calibration:
             result.predicted[rows] = predicted
             result.count_top[rows] = self.n + 1 - below_top
             result.count_second[rows] = self.n + 1 - below_second
+
+        u = None if u is None else check_draws(u, n)
+        for_each(one_chunk, self._chunks(n, first_row))
         return result
 
     def success_levels(
@@ -132,7 +137,9 @@ class Calibration:
         """(n+1)·p of every label, whole numbers in 1..n+1: shape (n, K)."""
         logits = check_logits(logits, n_classes=self.n_classes)
         counts = np.empty(logits.shape, dtype=np.int64)
-        for rows, draw in self._chunks(len(logits), u, first_row, "operation"):
+        u = None if u is None else check_draws(u, len(logits))
+        for rows in self._chunks(len(logits), first_row):
+            draw = self._draws_at(rows, u, first_row, "operation")
             order, ranked = ranked_rows(logits[rows].astype(np.float64), self.temperature)
             below = self._exact_count_below(ranked, np.asarray(draw).reshape(-1, 1))
             np.put_along_axis(counts[rows], order, self.n + 1 - below, axis=1)
@@ -185,25 +192,24 @@ class Calibration:
 
     def draws(self, n: int, u: Array | None, first_row: int, stream: Stream) -> Draws:
         """U of each input: given, drawn by (seed, stream, row), or 1 for the deterministic score."""
+        return self._draws_at(slice(0, n), None if u is None else check_draws(u, n), first_row, stream)
+
+    def _draws_at(self, rows: slice, u: Array | None, first_row: int, stream: Stream) -> Draws:
         if not self.score.has_random_form:
             return 1
         if u is not None:
-            return check_draws(u, n)
-        return uniform_draws(self.seed, stream, n, first_row) if self.randomize else 1
+            return u[rows]
+        return (
+            uniform_draws(self.seed, stream, rows.stop - rows.start, first_row + rows.start)
+            if self.randomize
+            else 1
+        )
 
-    def _chunks(
-        self, n: int, u: Array | None, first_row: int, stream: Stream
-    ) -> Iterator[tuple[slice, Draws]]:
+    def _chunks(self, n: int, first_row: int) -> list[slice]:
         if first_row < 0:
             raise InputError(f"first_row must be 0 or more, not {first_row}")
-        draw = None if u is None else self.draws(n, u, 0, stream)
         size = max(1, CHUNK // self.n_classes)
-        for start in range(0, n, size):
-            rows = slice(start, min(n, start + size))
-            if draw is None:
-                yield rows, self.draws(rows.stop - start, None, first_row + start, stream)
-            else:
-                yield rows, draw if isinstance(draw, int | float) else draw[rows]
+        return [slice(start, min(n, start + size)) for start in range(0, n, size)]
 
     def _exact_count_below(self, ranked: Ranked, u: Draws) -> Int[np.ndarray, "..."]:
         """#{i : s_i < S} of labels ranked by the reference."""

@@ -137,9 +137,11 @@ class LambdaSummary:
         share_above = np.cumsum(weight[: n + 1])[:0:-1] / weight.sum()
         return float(np.std(share_above, ddof=1) * math.sqrt(n) / (n + 1))
 
-    def standard_error(self, manifold: float = 0.0) -> StandardError:
-        """All parts; that of the manifold must be told, it cannot be seen from here."""
-        return StandardError(self.calibration_error, self.sampling_error, manifold)
+    def standard_error(self, manifold: float = 0.0, sampling: float | None = None) -> StandardError:
+        """All parts; that of the manifold must be told, and that of sampling where inputs are not independent."""
+        return StandardError(
+            self.calibration_error, self.sampling_error if sampling is None else sampling, manifold
+        )
 
     def level_distribution(self) -> tuple[Float[np.ndarray, " b"], Float[np.ndarray, " b"]]:
         """Success levels that can occur and the weight of each; inputs read as NaN are left out."""

@@ -1,12 +1,13 @@
 """Temperature-scaled confidence and entropy of every input, in chunks; and how the temperature's own error enters.
 
 With β = 1/T and a_j = z_j − z_max, p_max = 1/Σ exp(β a_j). Per calibration row the derivatives of −log p_y are
-ψ = E_p[a] − a_y and h = Var_p(a), so a bootstrap replicate that counts row i v_i times moves β, to first order,
-by −Σ v ψ / Σ v h: one Newton step instead of a new fit (Davison and Hinkley, 1997, section 2.7).
+ψ = E_p[a] − a_y and h = Var_p(a), so a bootstrap replicate that counts row i v_i times moves log β, to first
+order, by −Σ v ψ / (β Σ v h): one Newton step instead of a new fit (Davison and Hinkley, 1997, section 2.7).
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -65,7 +66,9 @@ class Temperature(NamedTuple):
     def step(self, counts: Int[np.ndarray, " n"]) -> float:
         """How far β = 1/T moves when calibration row i is counted counts[i] times."""
         curvature = float(counts @ self.curvature)
-        return -float(counts @ self.score) / curvature if curvature > 0 else 0.0
+        if curvature <= 0:
+            return 0.0
+        return math.expm1(-float(counts @ self.score) * self.value / curvature) / self.value
 
 
 def fitted(calibration: Outputs) -> Temperature:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
+from infimum.checks import Array
 from infimum.conformal import Calibration, LambdaSummary, Score, calibrate
 from infimum.conformal.fitting import true_ranks
 from infimum.estimators.base import Estimate, check_pair, made
@@ -80,4 +81,5 @@ def left_out_ranks(conformal: Calibration, labelled: Outputs) -> Float[np.ndarra
     counts = conformal.top_two(labelled.logits, u, stream="calibration")
     below = conformal.n + 1 - counts.count_second
     own = (true_ranks(labelled.logits, labelled.known_labels) == 1) & (counts.count_top > counts.count_second)
-    return (below - own) / (conformal.n - 1)
+    share: Array = (below - own) / (conformal.n - 1)
+    return share

@@ -18,7 +18,8 @@ def softmax(logits: Float[np.ndarray, "n K"]) -> Float[np.ndarray, "n K"]:
     [[0.5, 0.5]]
     """
     p: Array = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return p / p.sum(axis=1, keepdims=True)
+    p /= p.sum(axis=1, keepdims=True)
+    return p
 
 
 def mean_squared_error(logits: Float[np.ndarray, "n K"], labels: Int[np.ndarray, " n"]) -> float:
@@ -33,7 +34,7 @@ def mean_squared_error(logits: Float[np.ndarray, "n K"], labels: Int[np.ndarray,
         p = softmax(logits[start : start + size].astype(np.float64))
         p[np.arange(len(p)), labels[start : start + size]] -= 1
         total += float((p * p).sum())
-    return total / (n * k)
+    return float(total / (n * k))
 
 
 def pearson(levels: Float[np.ndarray, " n"], position: Int[np.ndarray, " n"]) -> tuple[float, float]:
@@ -42,7 +43,7 @@ def pearson(levels: Float[np.ndarray, " n"], position: Int[np.ndarray, " n"]) ->
     NaN where one of the two does not vary.
 
     >>> pearson(np.array([0.9, 0.8, 0.1]), np.array([0, 0, 2]))[0].__round__(3)
-    -0.994
+    -0.993
     """
     from scipy.stats import pearsonr
 
@@ -71,16 +72,22 @@ def by_position(
     ]
 
 
-def reliability(
-    levels: Float[np.ndarray, " n"], correct: Bool[np.ndarray, " n"], bins: int = 10
-) -> list[dict[str, float | int]]:
-    """Mean λ(x), number and number correct of about equally many inputs in order of λ(x); ties stay together.
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
+"""Where the reliability diagram's bins end, as shares of the inputs in order of λ(x): finer where λ(x) is low."""
 
-    >>> reliability(np.array([0.2, 0.2, 0.9, 0.9]), np.array([False, True, True, True]), bins=2)
+
+def reliability(
+    levels: Float[np.ndarray, " n"],
+    correct: Bool[np.ndarray, " n"],
+    shares: tuple[float, ...] = SHARES,
+) -> list[dict[str, float | int]]:
+    """Mean λ(x), number and number correct of bins in order of λ(x); equal levels stay together.
+
+    >>> reliability(np.array([0.2, 0.2, 0.9, 0.9]), np.array([False, True, True, True]), shares=(0.5,))
     [{'level': 0.2, 'n': 2, 'correct': 1}, {'level': 0.9, 'n': 2, 'correct': 2}]
     """
-    edges = np.unique(np.quantile(levels, np.arange(1, bins) / bins, method="inverted_cdf"))
-    part = np.searchsorted(edges, levels, side="left")
+    edges = np.unique(np.quantile(levels, shares, method="inverted_cdf"))
+    part = np.searchsorted(edges, levels, side="left")  # a level equal to an edge ends the bin below it
     return [
         {
             "level": float(levels[part == b].mean()),

@@ -23,7 +23,6 @@ def page(rows: Rows, found: Any, explained: Explained, provenance: dict[str, Any
     """README.md of the study's folder."""
     count = len({(r["dataset"], r["level"]) for r in rows})
     repetitions = rows[0]["repetitions"]
-    minutes = (provenance["training_seconds"] + provenance["measuring_seconds"]) / 60
     parts = [
         "# The paper's study, run again",
         f"*Quantifying Lower Reliability Bounds of Deep Neural Networks* (Scheerer, Take, Klamroth) evaluates its "
@@ -31,8 +30,9 @@ def page(rows: Rows, found: Any, explained: Explained, provenance: dict[str, Any
         f"each {'trained anew' if provenance['retrain'] else 'trained once'} and measured with {repetitions} "
         f"repetitions. It is written by `infimum reproduce` (seed {provenance['seed']}, {provenance['date']}, "
         f"infimum {provenance['infimum']}, torch {provenance['torch']}, scikit-learn {provenance['scikit-learn']}, "
-        f"numpy {provenance['numpy']}, Python {provenance['python']}): {minutes:.0f} minutes of training and "
-        f"measuring, at most {provenance['peak_memory']} of memory. "
+        f"numpy {provenance['numpy']}, Python {provenance['python']}): "
+        f"{provenance['training_seconds'] / 60:.0f} minutes of training and {provenance['other_seconds'] / 60:.0f} of "
+        f"everything else, at most {provenance['peak_gib']:.1f} GiB of memory. "
         "[table.json](table.json) holds every figure with its standard deviation.",
     ]
     if provenance["quick"]:
@@ -49,7 +49,10 @@ def page(rows: Rows, found: Any, explained: Explained, provenance: dict[str, Any
         parts += [f"### {title}", markdown(rows, mode).rstrip()]
     parts += ["## What stands beside λ", _beside_text(rows), beside_markdown(rows, "recommended").rstrip()]
     if explained["manifolds"]:
-        parts += ["## Why λ ≤ λ* for the authors' MNIST networks only", _why(explained["manifolds"], rows)]
+        parts += [
+            "## Why λ ≤ λ* for the authors' MNIST networks only",
+            _why(explained["manifolds"], rows, found),
+        ]
     parts += ["## Convergence, positions, levels, reliability", _pictures()]
     if explained["region_maps"]:
         parts += ["## Region maps", _region_maps(explained["region_maps"])]
@@ -118,13 +121,13 @@ def _ranking(rows: Rows) -> str:
         by_lambda = kept({k: (r["lambda_sampled"], r["success"]) for k, r in ours.items()}, datasets)
         by_error = kept({k: (r["lambda_sampled"], -r["mse"]) for k, r in ours.items()}, datasets)
         said.append(
-            f"in {mode} mode λ orders the networks as λ* does on {by_lambda} data sets (as MSE: {by_error})"
+            f"In {mode} mode λ orders the networks as λ* does on {by_lambda} data sets (as MSE: {by_error})"
         )
     published = {k: (p.lambda_, p.success) for k, p in TABLE_I.items()}
     errors = {k: (p.lambda_, -p.mse) for k, p in TABLE_I.items()}
     names = list(dict.fromkeys(key[0] for key in TABLE_I))
     return (
-        "; ".join(said)
+        ". ".join(said)
         + f". The paper says that all ranks were preserved; its own table keeps {kept(published, names)} "
         f"(as MSE: {kept(errors, names)}): λ puts MNIST avg above MNIST best."
     )
@@ -138,7 +141,7 @@ def _beside_text(rows: Rows) -> str:
     )
 
 
-def _why(tables: dict[tuple[str, str], Rows], rows: Rows) -> str:
+def _why(tables: dict[tuple[str, str], Rows], rows: Rows, found: Any) -> str:
     truth = {(r["dataset"], r["level"]): r["success"] for r in _of(rows, "fidelity")}
     lines = [
         "Two things pull λ down. A mixture whose EM gets the class means alone takes its first covariances and "
@@ -151,8 +154,8 @@ def _why(tables: dict[tuple[str, str], Rows], rows: Rows) -> str:
         "predicted class's | largest three weights |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for key, found in tables.items():
-        for one in found:
+    for key, table in tables.items():
+        for one in table:
             agreement = "" if one.get("agreement") is None else f"{one['agreement']:.1%}"
             weights = one.get("largest_weights")
             largest = "" if weights is None else ", ".join(number(w, 2) for w in weights[:3])
@@ -161,8 +164,8 @@ def _why(tables: dict[tuple[str, str], Rows], rows: Rows) -> str:
                 f"{number(one['lambda_exact'])} | {number(truth[key])} | {agreement} | {largest} |"
             )
     said = []
-    for key, found in tables.items():
-        at = {one["manifold"]: one for one in found}
+    for key, table in tables.items():
+        at = {one["manifold"]: one for one in table}
         alone, proper, real = at[FROM_MEANS], at[FROM_CLASSES], at[REAL]
         said.append(
             f"On {TITLES[key[0]]} {key[1]} the collapsed mixture costs "
@@ -171,6 +174,16 @@ def _why(tables: dict[tuple[str, str], Rows], rows: Rows) -> str:
             f"{number(proper['lambda_exact'])}, {'above' if proper['lambda_exact'] > truth[key] else 'not above'} "
             f"λ* {number(truth[key])}."
         )
+    below = [
+        f"{TITLES[r['dataset']]} {r['level']}"
+        for r in _of(rows, "fidelity")
+        if r["lambda_sampled"] <= r["success"]
+    ]
+    collapsed = sum(modes["fidelity"][0]["manifold"]["collapsed"] for modes in found.values())
+    said.append(
+        f"In this run the mixture from means alone collapses for {collapsed} of {len(found)} networks, and λ in "
+        f"fidelity mode lies at or below λ* for {', '.join(below) or 'none'}: by accident of the fit, not as a bound."
+    )
     return "\n".join([*lines, "", " ".join(said)])
 
 
@@ -182,7 +195,7 @@ def _pictures() -> str:
         ),
         "positions": ("recommended", "mean success level by the position of the true label (0: correct)"),
         "histogram": ("recommended", "success levels of correct and incorrect predictions"),
-        "reliability": ("recommended", "accuracy against λ(x), in bins of about equally many inputs"),
+        "reliability": ("recommended", "accuracy against λ(x), in bins that are finer where λ(x) is low"),
     }
     return "\n\n".join(
         f"![{text}](figures/{name}-{mode}.png)\n\n*{text[0].upper()}{text[1:]}; {mode} mode.*"

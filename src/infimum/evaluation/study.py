@@ -65,7 +65,7 @@ def reproduce(
     out = Path(out)
     make_directory(out / "networks")
     _same_run(out / "networks" / "run.json", {"seed": seed, "quick": quick})
-    began = time.perf_counter()
+    began, before = time.perf_counter(), _training_seconds(out)
     found: Found = {}
     explained: dict[str, dict[tuple[str, str], list[dict[str, Any]]]] = {"manifolds": {}, "region_maps": {}}
     for dataset in datasets:
@@ -89,9 +89,10 @@ def reproduce(
         for dataset, level in found
     ]
     seconds = time.perf_counter() - began
-    provenance = _provenance(out, found, seed, quick, retrain)
+    cost = _cost(out, seconds - (_training_seconds(out) - before))
+    provenance = _provenance(cost, seed, quick, retrain)
     _write(out, rows, found, explained, provenance)
-    report(f"done in {seconds / 60:.1f} minutes, at most {_memory()} of memory: {out / 'README.md'}")
+    report(f"done in {seconds / 60:.1f} minutes, at most {_memory():.1f} GiB of memory: {out / 'README.md'}")
     return Study(tuple(rows), out, seconds)
 
 
@@ -135,14 +136,27 @@ def _retrained(stage: Stage, n: int) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def _provenance(out: Path, found: Found, seed: int, quick: bool, retrain: bool) -> dict[str, Any]:
+def _training_seconds(out: Path) -> float:
+    """Of all networks the folder holds, whichever run trained them."""
+    kept = (out / "networks").glob("*/training.json")
+    return float(sum(json.loads(path.read_text())["seconds"] for path in kept))
+
+
+def _cost(out: Path, seconds: float) -> dict[str, float]:
+    """Time and memory over all runs that filled the folder: training, everything else, and the peak."""
+    path = out / "networks" / "cost.json"
+    kept = json.loads(path.read_text()) if path.exists() else {"other_seconds": 0.0, "peak_gib": 0.0}
+    cost = {
+        "other_seconds": round(kept["other_seconds"] + seconds, 1),
+        "peak_gib": max(kept["peak_gib"], _memory()),
+    }
+    write_bytes(path, (json.dumps(cost) + "\n").encode())
+    return {"training_seconds": round(_training_seconds(out), 1), **cost}
+
+
+def _provenance(cost: dict[str, float], seed: int, quick: bool, retrain: bool) -> dict[str, Any]:
     import sklearn
 
-    training = {}
-    for dataset, level in found:
-        path = out / "networks" / f"{dataset}-{level}" / "training.json"
-        if path.exists():
-            training[f"{dataset} {level}"] = json.loads(path.read_text())
     return {
         "infimum": infimum.__version__,
         "python": platform.python_version(),
@@ -153,11 +167,7 @@ def _provenance(out: Path, found: Found, seed: int, quick: bool, retrain: bool) 
         "seed": seed,
         "quick": quick,
         "retrain": retrain,
-        "training_seconds": round(sum(t["seconds"] for t in training.values()), 1),
-        "measuring_seconds": round(
-            sum(r["seconds"] for modes in found.values() for reps in modes.values() for r in reps), 1
-        ),
-        "peak_memory": _memory(),
+        **cost,
     }
 
 
@@ -181,10 +191,11 @@ def _write(
     write_bytes(out / "README.md", page(rows, found, explained, provenance).encode())
 
 
-def _memory() -> str:
+def _memory() -> float:
+    """Most memory this process has held, in GiB; NaN where the system does not tell."""
     try:
         import resource
     except ImportError:  # Windows
-        return "an unknown amount"
+        return float("nan")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return f"{peak / (2**30 if platform.system() == 'Darwin' else 2**20):.1f} GiB"
+    return round(peak / (2**30 if platform.system() == "Darwin" else 2**20), 2)

@@ -49,6 +49,15 @@ class Manifold(Protocol):
     def sample(self, n: int, rng: np.random.Generator) -> Float[np.ndarray, "n d"]:
         """Draw n feature vectors, independent and in no order."""
 
+    def sample_evenly(
+        self, n: int, rng: np.random.Generator
+    ) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, " n"]]:
+        """Draw n feature vectors of this law that together cover it evenly, and a uniform number for each.
+
+        Each follows the law, but they are not independent: errors show between calls only. n is best a power
+        of two.
+        """
+
     def push_forward(self, head: Head) -> Manifold:
         """The law of head(features): the same distribution of logits, sampled in K dimensions instead of d."""
 

@@ -18,6 +18,7 @@ from infimum.checks import Array, check_matrix
 from infimum.errors import InputError
 from infimum.head import Head
 from infimum.manifold.base import ManifoldFit, group_by_component, square_root
+from infimum.manifold.even import even_points
 
 Covariance = Literal["full", "diag", "tied", "spherical"]
 
@@ -56,6 +57,19 @@ class GaussianMixture:
             else:
                 samples[rows] += rng.standard_normal((len(rows), len(factor))) @ factor
         return samples
+
+    def sample_evenly(
+        self, n: int, rng: np.random.Generator
+    ) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, " n"]]:
+        """See `Manifold.sample_evenly`."""
+        points = even_points(n, max(len(factor) for factor in self.factors), rng)
+        last = len(self.weights) - 1
+        component = np.minimum(np.searchsorted(np.cumsum(self.weights), points.component, side="right"), last)
+        samples = self.means[component]
+        for rows, factor in zip(group_by_component(component, len(self.weights)), self.factors, strict=True):
+            normals = points.normals[rows, : len(factor)]
+            samples[rows] += normals * factor if factor.ndim == 1 else normals @ factor
+        return samples, points.u
 
     def push_forward(self, head: Head) -> GaussianMixture:
         """Exactly Σ_k weight_k N(W mean_k + b, W Σ_k Wᵀ) (METHOD §4)."""

@@ -17,6 +17,7 @@ from infimum.checks import Array, Real, check_matrix, check_positive
 from infimum.errors import InputError
 from infimum.head import Head
 from infimum.manifold.base import ManifoldFit, group_by_component, square_root
+from infimum.manifold.even import even_points
 
 WIDEST = 1000.0
 """Beyond, nothing of the real points is left: every class is its Gaussian."""
@@ -36,15 +37,34 @@ class Kernel:
     def sample(self, n: int, rng: np.random.Generator) -> Float[np.ndarray, "n d"]:
         """See `Manifold.sample`."""
         chosen = rng.integers(len(self.points), size=n)  # uniform in a class, classes by their share
+        return self._around(chosen, rng)
+
+    def _around(
+        self, chosen: Int[np.ndarray, " n"], noise: np.random.Generator | Float[np.ndarray, "n width"]
+    ) -> Float[np.ndarray, "n d"]:
+        """The chosen points, shrunk towards their class's mean, with noise of its covariance."""
         part = self.part[chosen]
-        shift = self.points[chosen]
+        shift: Array = self.points[chosen]
         centre = self.means[part]
         shift -= centre
         for rows, factor in zip(group_by_component(part, len(self.means)), self.factors, strict=True):
-            shift[rows] += self.bandwidth * (rng.standard_normal((len(rows), len(factor))) @ factor)
+            if isinstance(noise, np.random.Generator):
+                normals = noise.standard_normal((len(rows), len(factor)))
+            else:
+                normals = noise[rows, : len(factor)]
+            shift[rows] += self.bandwidth * (normals @ factor)
         shift /= np.sqrt(1.0 + self.bandwidth**2)
         shift += centre
         return shift
+
+    def sample_evenly(
+        self, n: int, rng: np.random.Generator
+    ) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, " n"]]:
+        """See `Manifold.sample_evenly`. Points stand in the order of their class, so neighbours are alike."""
+        points = even_points(n, max(len(factor) for factor in self.factors), rng)
+        by_class = np.argsort(self.part, kind="stable")
+        chosen = by_class[(points.component * len(self.points)).astype(np.int64)]
+        return self._around(chosen, points.normals), points.u
 
     def push_forward(self, head: Head) -> Kernel:
         """Exactly the kernel manifold of the logits: means, points and noise all pass through W."""

@@ -55,7 +55,7 @@ def figures(a: Assessment) -> list[Figure]:
         Figure(
             f"certified bound, {METHODS.get(b.method, b.method)}",
             floor4(b.value),
-            f"holds with {percent(b.confidence)} confidence; {_rests_on(b)}",
+            f"holds with {percent(b.confidence)} confidence; {rests_on(b)}",
             holds=True,
         )
         for b in a.certified
@@ -175,7 +175,7 @@ def percent(confidence: float) -> str:
     return f"{confidence * 100:.10g} %"
 
 
-def _rests_on(bound: Bound) -> str:
+def rests_on(bound: Bound) -> str:
     """The rows behind a bound, and the error level that attains it."""
     rows = f"{bound.n} labelled inputs"
     if "unlabelled" in bound.details:

