@@ -131,6 +131,11 @@ seed = 1
         ("target = 0.5", "confidence = 0.9", "neither target nor baseline"),
         ("target = 0.5", 'baseline = "x"', "baseline and tolerance go together"),
         ("target = 0.5", 'baseline = "nowhere"\ntolerance = 0.1', "nowhere does not exist"),
+        (
+            "target = 0.5",
+            'baseline = "results/toy"\ntolerance = 0.1',
+            "lies where its new assessment is written",
+        ),
         ('name = "toy"', 'name = "../toy"', "usable as a folder's"),
         ('name = "toy"', 'name = ".."', "usable as a folder's"),
         ('name = "toy"', "", "network 1 has no name"),

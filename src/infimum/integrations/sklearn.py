@@ -20,7 +20,7 @@ from infimum.models.sklearn_model import cut_sklearn
 from infimum.outputs import log_probabilities
 
 
-class ConformalReliability(ClassifierMixin, BaseEstimator):
+class ConformalReliability(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier with success levels λ(x), prediction sets and a certified bound.
 
     Parameters

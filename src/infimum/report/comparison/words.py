@@ -64,10 +64,17 @@ def preservation(c: Comparison) -> str:
 def multiplicity(c: Comparison) -> str:
     """What the confidence is of."""
     pairs = len([d for d in c.differences if d.figure == c.differences[0].figure]) if c.differences else 0
-    return (
+    tested = (
         f"For each figure by itself, the intervals of its {pairs} pairs hold together with {percent(c.confidence)} "
-        "confidence (Bonferroni); a pair is settled by Holm's adjusted p-value, which settles slightly more. The "
-        "certified bounds of all networks hold together too, so that of the network you pick afterwards holds."
+        "confidence (Bonferroni); a pair is settled by Holm's adjusted p-value, which settles slightly more. "
+        if pairs > 1
+        else f"Each interval holds with {percent(c.confidence)} confidence. "
+        if pairs
+        else ""
+    )
+    return (
+        f"{tested}The certified bounds of all networks hold together with {percent(c.confidence)} confidence, so that "
+        "of the network you pick afterwards holds too."
     )
 
 
