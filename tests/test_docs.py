@@ -21,7 +21,7 @@ NEEDS = {
     "callable": (),
     "data": ("PIL", "pyarrow", "skops"),
 }
-BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(python|bash|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 START = """
 import subprocess as _subprocess, sys as _sys
 def _infimum(*arguments):
@@ -37,7 +37,7 @@ def as_script(page: Path, folder: Path) -> tuple[str, list[str]]:
     """The blocks of a page as one script, and its commands; a block that begins with `# file:` becomes that file."""
     script, commands = [START], []
     for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")):
-        if name := re.match(r"# file: (\w+\.py)\n", text):
+        if name := re.match(r"# file: (\w+\.(?:py|toml))\n", text):
             (folder / name[1]).write_text(text, encoding="utf-8")
         elif kind == "python":
             script.append(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -30,6 +31,8 @@ from infimum.overlap import rows_also_in
 from infimum.provenance import origin
 from infimum.results import Assessment, CalibrationFacts, LambdaEstimate, Success, Target
 from infimum.sampling import Draw, Progress, Stopping, sample_lambda
+
+logger = logging.getLogger("infimum")
 
 
 def assess(
@@ -114,6 +117,9 @@ def assess(
         seed=seed,
     )
     notes = list(conformal.notes)
+    logger.info(
+        "calibrated on %d rows: %s, temperature %g", conformal.n, conformal.score, conformal.temperature
+    )
 
     counts = conformal.top_two(operation.logits)
     real = LambdaSummary(conformal.n, step, empty)
@@ -126,6 +132,7 @@ def assess(
         effective_n=real.effective_n,
         never_singleton=real.never_singleton,
     )
+    logger.info("scored %d operation inputs: λ %.4f", real.n, real.value)
     levels = levels_of(counts.count_top, counts.count_second, conformal.n, step, empty)
 
     law: Manifold | None = None
@@ -138,6 +145,7 @@ def assess(
         sampled = _draw_by_weight(features, weights, seed)
         predicted = head.logits(sampled).argmax(axis=1)
         law = fit_manifold(manifold, sampled, predicted, components, covariance, bandwidth, seed)
+        logger.info("fitted %s to %d features", law.fit.name, law.fit.n)
         behind = LambdaSummary(conformal.n, step, empty)
         behind.add(conformal.top_two(head.logits(features)), weights)
         manifold_lambda = behind.value

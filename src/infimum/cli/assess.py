@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +17,9 @@ from infimum.cli import options as o
 from infimum.cli.network import NetworkOptions, image_options, outputs_of
 from infimum.cli.progress import sampling_progress
 from infimum.errors import InputError
+
+if TYPE_CHECKING:
+    from infimum.results import Assessment
 
 MANIFOLD = "Manifold and sampling"
 WRITTEN = ("assessment.json", "report.html", "report.md")
@@ -98,6 +102,12 @@ def assess(
     name: Annotated[str | None, typer.Option("--name", help="Of the network. (default: DIR's name)")] = None,
     json: Annotated[
         str | None, typer.Option("--json", metavar="FILE|-", help="Write the JSON here; - for stdout alone.")
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(
+            "--junit", metavar="FILE", help="Write JUnit XML: the target a test case, warnings in its output."
+        ),
     ] = None,
     quiet: o.Quiet = False,
     seed: o.Seed = 0,
@@ -222,6 +232,9 @@ def assess(
         check_can_make(out, directory=True)
     if json is not None and json != "-":
         check_can_make(Path(json), inputs=(calibration, operation, tuning, head, manifold_data))
+    if junit is not None:
+        check_can_make(junit, inputs=(calibration, operation, tuning, head, manifold_data))
+    start = time.perf_counter()
     features = None
     if manifold_data is not None:
         arrays = read_arrays(manifold_data)
@@ -272,6 +285,8 @@ def assess(
     result = replace(result, provenance={**result.provenance, "command": command})
     if out is not None:
         result.save(out)
+    if junit is not None:
+        _write_junit(result, junit, time.perf_counter() - start)
     if json == "-":
         sys.stdout.write(result.to_json())
     elif json is not None:
@@ -284,3 +299,12 @@ def assess(
         raise typer.Exit(130)
     if result.target is not None and not result.target.met:
         raise typer.Exit(1)
+
+
+def _write_junit(result: Assessment, path: Path, seconds: float) -> None:
+    from infimum.files import write_bytes
+    from infimum.gates import target_gate
+    from infimum.report.junit import Suite, to_junit
+
+    gate = target_gate(result)
+    write_bytes(path, to_junit([Suite(result, () if gate is None else (gate,), seconds)]).encode())
