@@ -12,11 +12,11 @@ import sys
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from command_line import call
 
 import infimum.models
 from infimum import Head, InputError, Outputs
-from infimum.cli.main import app, run
+from infimum.cli.main import run
 from infimum.models import Cut, NetworkAdapter
 
 W = np.random.default_rng(0).normal(size=(3, 4)) * 3
@@ -42,14 +42,6 @@ def data(path, n=60, seed=1):
     x = rng.normal(size=(n, 4))
     np.savez(path, x=x, labels=(x @ W.T + rng.gumbel(size=(n, 3))).argmax(axis=1), ids=np.arange(n))
     return x
-
-
-def call(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
 
 
 @pytest.mark.parametrize("kind", ["o.npz", "o.safetensors", "o.parquet"])
@@ -149,6 +141,20 @@ def test_resume_refuses_another_model(network, tmp_path, monkeypatch):
     (tmp_path / "model").write_bytes(b"another")
     with pytest.raises(InputError, match="other settings"):
         call(*command, "--resume")
+
+
+@pytest.mark.parametrize("kind", ["o.npz", "o.safetensors", "o.parquet"])
+def test_resume_says_that_a_file_is_finished(network, tmp_path, kind):
+    if kind == "o.parquet":
+        pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    data(tmp_path / "x.npz")
+    command = ("extract", "--model", "model", "--data", "x.npz", "--out", kind, "--resume")
+    assert "written: o" in call(*command).output
+    again = call(*command, "--head-out", "h.npz").output
+    assert f"finished already: {kind} (60 inputs); nothing was left to run" in again
+    assert again.endswith("written: h.npz\n")
+    with pytest.raises(InputError, match="batch_size was 64, is 9"):
+        call(*command, "--batch-size", 9)
 
 
 def test_bad_images_are_named_and_counted(network, tmp_path):

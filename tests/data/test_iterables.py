@@ -20,6 +20,13 @@ def test_pairs_triples_and_dicts():
     assert batch.labels.tolist() == [0, 1]
 
 
+def test_inputs_alone_in_a_list_or_tuple():
+    for batches in ([[np.zeros((2, 3))], [np.zeros((1, 3))]], [(np.zeros((2, 3)),), (np.zeros((1, 3)),)]):
+        found = list(open_data(batches).batches(64))
+        assert [b.inputs.shape for b in found] == [(2, 3), (1, 3)]
+        assert found[0].labels is None
+
+
 def test_beginning_in_the_middle():
     data = open_data(BATCHES)
     assert [b.stop for b in data.batches(64, start=2)] == [4, 6]
@@ -41,4 +48,6 @@ def test_data_loader():
     batches = list(open_data(DataLoader(dataset, batch_size=2)).batches(64))
     assert [b.stop for b in batches] == [2, 4, 5]
     assert isinstance(batches[0].labels, np.ndarray)
+    (batch,) = open_data(DataLoader(TensorDataset(torch.zeros(3, 2)), batch_size=4)).batches(64)
+    assert (tuple(batch.inputs.shape), batch.labels) == ((3, 2), None)
     assert open_data(torch.zeros(4, 2)).n == 4

@@ -58,6 +58,18 @@ def test_dead_features_are_no_obstacle():
     assert np.allclose(cut.head.logits(features), logits)
 
 
+def test_features_that_the_example_did_not_show_are_noticed_in_any_batch():
+    example = np.concatenate(
+        [X[:, :4], np.full((60, 1), -1.0)], axis=1
+    )  # the last feature is dead in all of it
+    adapter = NetworkAdapter(cut_callable(pair, example=example))
+    adapter.batch(example)
+    with pytest.raises(
+        InputError, match="example did not show all that the features can be; pass more inputs"
+    ):
+        adapter.batch(X)
+
+
 def test_what_is_not_linear_is_refused_with_the_difference():
     with pytest.raises(InputError, match=r"not linear in each other.* up to \d"):
         cut_callable(lambda x: (x, pair(x)[1]), example=X)

@@ -114,6 +114,16 @@ def interrupted(tmp_path, data=(X, Y), **options):
         extract(Network(fail_at=5).adapter, data, tmp_path / "o.npz", batch_size=7, **options)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_that_failed_before_its_first_chunk_leaves_nothing(tmp_path, kind):
+    skip_without(kind)
+    with pytest.raises(KeyboardInterrupt):
+        extract(Network(fail_at=1).adapter, (X, Y), tmp_path / kind, batch_size=7)
+    assert not list(tmp_path.iterdir())
+    extract(Network().adapter, (X, Y), tmp_path / kind, batch_size=8)
+    check(tmp_path / kind, ids=False)
+
+
 def test_an_interrupted_extraction_is_not_overwritten(tmp_path):
     interrupted(tmp_path)
     with pytest.raises(InputError, match=r"interrupted extraction: continue it with --resume"):
@@ -186,10 +196,45 @@ def test_a_finished_parquet_folder_is_not_run_again(tmp_path):
     pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
     extract(Network().adapter, (X, Y), tmp_path / "o.parquet")
     network = Network()
-    assert extract(network.adapter, (X, Y), tmp_path / "o.parquet", resume=True).rows == 50
-    assert network.calls == 0
+    made = extract(network.adapter, (X, Y), tmp_path / "o.parquet", resume=True)
+    assert (made.rows, made.resumed_at, made.finished) == (50, 50, True)
+    assert network.calls == 1  # the first batch, as proof that the network is the same
     with pytest.raises(InputError, match="finished extraction"):
         extract(network.adapter, (X, Y), tmp_path / "o.parquet")
+
+
+@pytest.mark.parametrize("kind", ["o.npz", "o.safetensors"])
+def test_a_finished_file_is_not_run_again(tmp_path, kind):
+    out, options = tmp_path / kind, {"batch_size": 7, "settings": {"model": "one", "many": "x" * 10**6}}
+    extract(Network().adapter, (X, Y), out, **options)
+    before = out.stat()
+    network = Network()
+    made = extract(network.adapter, (X, Y), out, resume=True, **options)
+    assert (made.rows, made.skipped, made.resumed_at, made.finished) == (50, 0, 50, True)
+    assert network.calls == 1  # the first batch, as proof that the network is the same
+    assert (out.stat().st_ino, out.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert [path.name for path in tmp_path.iterdir()] == [kind]
+    with pytest.raises(InputError, match=rf"{kind} cannot be continued.*batch_size was 7, is 8"):
+        extract(network.adapter, (X, Y), out, resume=True, **{**options, "batch_size": 8})
+    with pytest.raises(InputError, match=rf"{kind} cannot be continued.*data was"):
+        extract(network.adapter, (X + 1, Y), out, resume=True, **options)
+    with pytest.raises(InputError, match=rf"{kind} cannot be continued: the first batch gives other outputs"):
+        extract(Network(W + 1).adapter, (X, Y), out, resume=True, **options)
+    check(out, ids=False)
+    # Without --resume it is made anew, and a file of others has nothing to go on from.
+    assert not extract(Network().adapter, (X, Y), out, **options).finished
+    Outputs(X @ W.T).save(out)
+    assert not extract(Network().adapter, (X, Y), out, resume=True, **options).finished
+    check(out, ids=False)
+
+
+def test_an_interrupted_run_over_a_finished_file_is_gone_on_with(tmp_path):
+    extract(Network().adapter, (X, Y), tmp_path / "o.npz", batch_size=7)
+    interrupted(tmp_path)
+    made = extract(Network().adapter, (X, Y), tmp_path / "o.npz", batch_size=7, resume=True)
+    assert not made.finished
+    assert 0 < made.resumed_at < 50
+    check(tmp_path / "o.npz", ids=False)
 
 
 def test_outputs_that_are_not_finite_name_the_row(tmp_path):
@@ -211,6 +256,32 @@ def test_labels_that_are_not_the_networks_classes(tmp_path):
         extract(Network().adapter, names, tmp_path / "p.npz")
     extract(Network().adapter, names, tmp_path / "q.npz", labels="none")
     assert Outputs.load(tmp_path / "q.npz").labels is None
+
+
+def test_labels_that_the_model_was_not_trained_with(tmp_path):
+    cut = Cut(Network().forward, None, "hand-made", classes=("a", "b", "c"))
+    names = np.array(["a", "b", "c"])[Y]
+    extract(NetworkAdapter(cut), (X, names), tmp_path / "o.npz", batch_size=7)
+    np.testing.assert_array_equal(Outputs.load(tmp_path / "o.npz").labels, Y)
+    names[23] = "d"
+    with pytest.raises(InputError, match=r"row 23 is 'd', but the model was trained with .* 'a', 'b', 'c'"):
+        extract(NetworkAdapter(cut), (X, names), tmp_path / "p.npz", batch_size=7)
+
+
+def test_out_of_memory_suggests_a_batch_size(tmp_path):
+    def forward(inputs):
+        raise MemoryError
+
+    with pytest.raises(
+        InputError, match=r"out of memory with a batch of 7 .*batch_size=3 \(--batch-size 3\)"
+    ):
+        extract(NetworkAdapter(Cut(forward, None, "hand-made")), X, tmp_path / "o.npz", batch_size=7)
+
+
+def test_a_network_that_gives_more_rows_than_inputs(tmp_path):
+    cut = Cut(lambda inputs: (np.zeros((len(inputs) + 1, 3)), None), None, "hand-made")
+    with pytest.raises(InputError, match=r"outputs of shape \(8, 3\) for 7 inputs"):
+        extract(NetworkAdapter(cut), X, tmp_path / "o.npz", batch_size=7)
 
 
 def test_text_ids_do_not_go_into_safetensors_and_that_is_told_at_once(tmp_path):
@@ -297,13 +368,17 @@ def test_bad_images_are_skipped_and_counted(tmp_path):
         extract(adapter, folder, tmp_path / "p.npz", images=options, skip_bad=True)
 
 
-SLOW_RUN = """
+KILLED_RUN = """
 import sys, time
 import numpy as np
 from infimum.models import Cut, NetworkAdapter, extract, extraction
-extraction.CHUNK_BYTES = 1
+chunk, calls = int(sys.argv[3]), 0
+extraction.CHUNK_BYTES = 8 * (3 + 4) * chunk  # three logits and four features a row
 def forward(inputs):
-    time.sleep(0.01)
+    global calls
+    calls += 1
+    if calls > chunk + 2 and "resume" not in sys.argv:  # five chunks lie there, and some batches in memory
+        time.sleep(600)
     return inputs @ np.arange(12.0).reshape(4, 3), np.asarray(inputs)
 made = extract(NetworkAdapter(Cut(forward, None, "hand-made")), sys.argv[1], sys.argv[2], batch_size=5,
                resume="resume" in sys.argv)
@@ -311,32 +386,36 @@ print(made.resumed_at)
 """
 
 
-@pytest.mark.parametrize("kind", ["out.npz", "out.parquet"])
-def test_killed_and_resumed(tmp_path, kind):
+@pytest.mark.parametrize(
+    ("kind", "chunk"),  # inputs of a chunk: those of one batch, or of several and so that the last is smaller
+    [("out.npz", 5), ("out.parquet", 5), ("out.safetensors", 5), ("out.safetensors", 35), ("out.npz", 60)],
+)
+def test_killed_and_resumed(tmp_path, kind, chunk):
     skip_without(kind)
     rows = np.random.default_rng(0).normal(size=(1000, 4))
     np.savez(tmp_path / "x.npz", x=rows, ids=np.arange(1000))
     out = tmp_path / kind
     folder = out if kind == "out.parquet" else tmp_path / f"{kind}.parts"
-    command = [sys.executable, "-c", SLOW_RUN, str(tmp_path / "x.npz"), str(out)]
+    command = [sys.executable, "-c", KILLED_RUN, str(tmp_path / "x.npz"), str(out), str(chunk)]
     environment = {
         **os.environ,
         "OMP_NUM_THREADS": "1",
         "PYTHONPATH": str(Path(extraction.__file__).parents[2]),
     }
     process = subprocess.Popen(command, env=environment)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while len(list(folder.glob("part-*"))) < 5 and time.monotonic() < deadline:
         time.sleep(0.005)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     for part in folder.glob("part-*"):  # whole chunks only
-        assert len(read_arrays(part)["logits"]) == 5
-    done = len(list(folder.glob("part-*"))) * 5
+        assert len(read_arrays(part)["logits"]) == chunk
+    done = len(list(folder.glob("part-*"))) * chunk
     resumed = subprocess.run(
         [*command, "resume"], env=environment, check=True, capture_output=True, text=True
     )
-    assert int(resumed.stdout) == done >= 25
+    assert int(resumed.stdout) == done >= 5 * chunk
+    assert not (tmp_path / f"{kind}.parts").exists()
     outputs = Outputs.load(out)
     np.testing.assert_array_equal(outputs.ids, np.arange(1000))
     np.testing.assert_allclose(outputs.logits, rows @ np.arange(12.0).reshape(4, 3))

@@ -102,6 +102,14 @@ def test_image_classifiers(tmp_path, make):
     assert features.shape == (6, 8)
 
 
+def test_nothing_is_drawn_while_a_folder_is_read(tmp_path, capfd):
+    folder_of(bert, tmp_path)
+    capfd.readouterr()
+    cut_huggingface(tmp_path, token_ids())
+    assert capfd.readouterr() == ("", "")
+    assert transformers.utils.logging.is_progress_bar_enabled()
+
+
 def test_half_precision_weights_are_read_as_float32(tmp_path):
     torch.manual_seed(0)
     bert().half().save_pretrained(tmp_path)

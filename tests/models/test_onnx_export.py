@@ -14,6 +14,8 @@ pytest.importorskip("onnxruntime", reason="onnxruntime is an optional extra")
 pytest.importorskip("onnxscript", reason="torch exports to ONNX with onnxscript")
 nn = torch.nn
 
+from torch_networks import IMAGES, AllConvolutional, seeded  # noqa: E402
+
 
 def conv():
     return nn.Sequential(
@@ -74,3 +76,24 @@ def test_exported_networks(make, dynamo, dynamic, tmp_path):
     assert np.allclose(cut.head.logits(features), logits, atol=1e-6)
     log = torch.log_softmax(torch.as_tensor(logits), 1).numpy()
     assert np.allclose(log, own if make is conv else np.log(own), atol=1e-5)
+
+
+@pytest.mark.parametrize("pool_first", [True, False])
+@pytest.mark.parametrize("dynamo", [True, False], ids=["torch.export", "TorchScript"])
+def test_a_1x1_convolution_as_prediction_layer(pool_first, dynamo, tmp_path):
+    torch.set_num_threads(1)
+    net = seeded(lambda: AllConvolutional(pool_first)).eval()
+    x = torch.as_tensor(IMAGES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's exporters warn of themselves
+        torch.onnx.export(net, (x,), tmp_path / "m.onnx", dynamo=dynamo, verbose=False)
+    cut = cut_onnx(tmp_path / "m.onnx")
+    logits, features = NetworkAdapter(cut).batch(IMAGES)
+    with torch.no_grad():
+        body = net.body(x).mean((2, 3)).numpy()
+        own = net(x).numpy()
+    layer = net.last[1 if pool_first else 0]
+    assert isinstance(cut.head, Head)
+    assert np.allclose(cut.head.weight, layer.weight.detach().numpy()[:, :, 0, 0])
+    assert np.allclose(features, body, atol=1e-5)
+    assert np.allclose(logits, own, atol=1e-5)

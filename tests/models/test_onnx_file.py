@@ -198,6 +198,20 @@ def test_wrong_inputs(tmp_path):
         adapter.batch(np.array([[0, 0, 0, 0], [np.inf, 0, 0, 0]]))
 
 
+def test_inputs_that_are_not_numbers(tmp_path):
+    graph = helper.make_graph(
+        [node("Cast", ["s"], ["f"], to=TensorProto.FLOAT), node("MatMul", ["f", "W2"], ["y"])],
+        "network",
+        [helper.make_tensor_value_info("s", TensorProto.STRING, ["n", 6])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", "k"])],
+        [numpy_helper.from_array(W2.astype(np.float32), "W2")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, tmp_path / "m.onnx")
+    with pytest.raises(InputError, match=r"'s' takes tensor\(string\); numbers only"):
+        cut_onnx(tmp_path / "m.onnx")
+
+
 def test_no_linear_layer_gives_a_reason_and_reads_probabilities(tmp_path):
     tail = [
         gemm("z"),
@@ -259,3 +273,91 @@ def test_devices(tmp_path):
     if "CUDAExecutionProvider" not in ort.get_available_providers():
         with pytest.raises(InputError, match="onnxruntime-gpu"):
             cut_onnx(path, device="cuda")
+
+
+def conv(features, *after, **options):
+    """The features as a map of some positions, a 1x1 convolution "last" of it, then what is given."""
+    return [features, node("Conv", ["m", "C", "B2"], ["c"], name="last", **options), *after]
+
+
+WIDE = node("Reshape", ["f", "one"], ["m"])
+CONV = {"C": W2.T[..., None, None], "B2": B2, "one": np.array([-1, 6, 1, 1]), "two": np.array([-1, 3])}
+POOLED = {
+    "flatten": [node("Flatten", ["c"], ["y"])],
+    "reshape": [node("Reshape", ["c", "two"], ["y"])],
+    "squeeze": [node("Squeeze", ["c", "axes"], ["y"])],
+    "softmax before": [node("Softmax", ["c"], ["p"], axis=1), node("Flatten", ["p"], ["y"])],
+    "softmax after": [node("Flatten", ["c"], ["z"]), node("Softmax", ["z"], ["y"])],
+    "temperature": [node("Flatten", ["c"], ["z"]), node("Div", ["z", "T"], ["y"])],
+    "average of one": [node("GlobalAveragePool", ["c"], ["a"]), node("Flatten", ["a"], ["y"])],
+}
+
+
+@pytest.mark.parametrize("form", POOLED)
+def test_a_1x1_convolution_of_a_pooled_map(form, tmp_path):
+    constants = {
+        **CONV,
+        **({"axes": np.array([2, 3])} if form == "squeeze" else {}),
+        **({"T": np.array(2.5)} if form == "temperature" else {}),
+    }
+    cut = cut_onnx(write(tmp_path / "m.onnx", conv(WIDE, *POOLED[form]), constants))
+    logits, features = NetworkAdapter(cut).batch(X)
+    scale = 2.5 if form == "temperature" else 1
+    assert isinstance(cut.head, Head)
+    assert np.allclose(cut.head.weight, W2.T / scale)
+    assert np.allclose(features, FEATURES, atol=1e-5)
+    assert np.allclose(logits, Z / scale, atol=1e-5)
+
+
+@pytest.mark.parametrize("average", ["GlobalAveragePool", "ReduceMean"])
+def test_a_1x1_convolution_that_is_averaged_reads_averaged_features(average, tmp_path):
+    axes = {"axes": [2, 3]} if average == "ReduceMean" else {}
+    tail = conv(
+        node("Reshape", ["f", "map"], ["m"]),
+        node(average, ["c"], ["a"], **axes),
+        node("Flatten", ["a"], ["y"]),
+    )
+    constants = {"C": W2[:2].T[..., None, None], "B2": B2, "map": np.array([-1, 2, 3, 1])}
+    cut = cut_onnx(write(tmp_path / "m.onnx", tail, constants))
+    logits, features = NetworkAdapter(cut).batch(X)
+    expected = FEATURES.reshape(10, 2, 3).mean(axis=2)
+    assert np.allclose(features, expected, atol=1e-5)
+    assert np.allclose(logits, expected @ W2[:2] + B2, atol=1e-5)
+    assert np.allclose(cut.head.logits(features), logits, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("shape", "options"),
+    [
+        ((3, 6, 3, 3), {"pads": [1, 1, 1, 1]}),
+        ((3, 2, 1, 1), {"group": 3}),
+        ((3, 6, 1, 1), {"strides": [2, 2]}),
+    ],
+    ids=["3x3", "groups", "stride"],
+)
+def test_other_convolutions_are_no_head(shape, options, tmp_path):
+    constants = {**CONV, "C": np.random.default_rng(1).normal(size=shape)}
+    tail = conv(WIDE, node("Flatten", ["c"], ["y"]), **options)
+    cut = cut_onnx(write(tmp_path / "m.onnx", tail, constants))
+    assert cut.head is None
+    assert "Conv 'last' is a convolution that mixes or leaves out positions" in cut.why_no_head
+    assert NetworkAdapter(cut).batch(X)[0].shape == (10, 3)
+
+
+def test_a_mean_of_a_gemm_is_no_head(tmp_path):
+    tail = [
+        node("Reshape", ["f", "map"], ["m"]),
+        node("MatMul", ["m", "W"], ["z"], name="last"),
+        node("ReduceMean", ["z"], ["y"], axes=[2], keepdims=0),
+    ]
+    constants = {"map": np.array([-1, 3, 2]), "W": W2[:2]}
+    cut = cut_onnx(write(tmp_path / "m.onnx", tail, constants))
+    assert "MatMul 'last' is averaged by ReduceMean" in cut.why_no_head
+
+
+def test_a_convolution_within_the_network_is_no_place_to_cut(tmp_path):
+    tail = [*conv(WIDE), node("Flatten", ["c"], ["z"]), node("MatMul", ["z", "W"], ["y"], name="fc")]
+    path = write(tmp_path / "m.onnx", tail, {**CONV, "W": W2[:3]})
+    with pytest.raises(InputError, match=r"'last' is a convolution within .*linear layers elsewhere: .*fc"):
+        cut_onnx(path, head_layer="last")
+    assert cut_onnx(path, head_layer="first").head.n_features == 4

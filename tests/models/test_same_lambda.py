@@ -9,13 +9,8 @@ from sklearn.datasets import load_digits
 from sklearn.neural_network import MLPClassifier
 
 from infimum.conformal import RAPS, calibrate
-from infimum.head import Head
 from infimum.manifold import fit_kernel
-from infimum.models import Cut, NetworkAdapter
-from infimum.models.callable_model import cut_callable
-from infimum.models.keras_model import cut_keras
-from infimum.models.onnx_file import cut_onnx
-from infimum.models.sklearn_model import cut_sklearn
+from infimum.models import load
 from infimum.sampling import Stopping, sample_lambda
 
 torch = pytest.importorskip("torch", reason="torch is an optional extra")
@@ -25,7 +20,7 @@ os.environ["KERAS_BACKEND"] = "torch"
 keras = pytest.importorskip("keras", reason="keras is an optional extra")
 
 X, Y = load_digits(return_X_y=True)
-X = X / 16.0
+X = X / 15.0  # numbers that float32 would round
 TRAIN, CALIBRATION, OPERATION = slice(0, 600), slice(600, 1000), slice(1000, None)
 
 
@@ -48,14 +43,15 @@ def in_torch(trained, dtype):
     return torch.nn.Sequential(*layers[:-1], torch.nn.Softmax(dim=1)).eval().to(dtype)
 
 
-def cut_by_hand(module, dtype):
-    def forward(inputs):
+def as_function(module, dtype):
+    """Features and logits, as one writes them by hand."""
+
+    def answer(inputs):
         with torch.no_grad():
             features = module[:4](torch.as_tensor(inputs).to(dtype))
-            return module[4](features).numpy(), features.numpy()
+            return features.numpy(), module[4](features).numpy()
 
-    head = Head(module[4].weight.detach().numpy(), module[4].bias.detach().numpy())
-    return Cut(forward, head, "torch", "4")
+    return answer
 
 
 def in_onnx(module, dtype, path):
@@ -63,7 +59,18 @@ def in_onnx(module, dtype, path):
         warnings.simplefilter("ignore")  # torch's exporter uses deprecated parts of torch
         example = torch.zeros(2, 64, dtype=dtype)
         torch.onnx.export(module, (example,), path, dynamic_shapes=({0: "n"},), verbose=False)
-    return cut_onnx(path)
+    return path
+
+
+def in_torch_files(module, dtype, folder):
+    """The module as TorchScript and as a torch.export program."""
+    example = torch.zeros(2, 64, dtype=dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # TorchScript is deprecated, its files are not
+        torch.jit.trace(module, example).save(str(folder / "m.ts"))
+    shapes = ({0: torch.export.Dim("n", min=1)},)
+    torch.export.save(torch.export.export(module, (example,), dynamic_shapes=shapes), folder / "m.pt2")
+    return folder / "m.ts", folder / "m.pt2"
 
 
 def in_keras(trained, dtype):
@@ -76,12 +83,11 @@ def in_keras(trained, dtype):
         keras.config.set_dtype_policy("float32")
     for layer, weight, bias in zip(layers, trained.coefs_, trained.intercepts_, strict=True):
         layer.set_weights([weight, bias])
-    return cut_keras(model)
+    return model
 
 
-def lambdas(cut):
+def lambdas(adapter):
     """λ over the operation's inputs, over samples of the manifold, and the accuracy."""
-    adapter = NetworkAdapter(cut)
     (cal,), (ops,) = (
         adapter.stream([(X[CALIBRATION], Y[CALIBRATION])]),
         adapter.stream([(X[OPERATION], Y[OPERATION])]),
@@ -100,20 +106,24 @@ def test_the_same_network_has_the_same_lambda(trained, name, near, tmp_path):
     torch.set_num_threads(1)
     dtype = getattr(torch, name)
     module = in_torch(trained, dtype)
-    by_hand = cut_by_hand(module, dtype)
-    cuts = {
-        "torch": by_hand,
-        "ONNX": in_onnx(module, dtype, tmp_path / "m.onnx"),
-        "Keras": in_keras(trained, name),
-        "scikit-learn": cut_sklearn(trained),
-        "callable": cut_callable(lambda x: by_hand.forward(x)[::-1], example=X[TRAIN]),
+    script, program = in_torch_files(module, dtype, tmp_path)
+    adapters = {
+        "torch": load(module, example=X[:8]),
+        "TorchScript": load(script, example=X[:8]),
+        "torch.export": load(program, example=X[:8]),
+        "ONNX": load(in_onnx(module, dtype, tmp_path / "m.onnx")),
+        "Keras": load(in_keras(trained, name)),
+        "scikit-learn": load(trained),
+        "callable": load(as_function(module, dtype), example=X[TRAIN]),
     }
-    found = {framework: lambdas(cut) for framework, cut in cuts.items()}
+    found = {framework: lambdas(adapter) for framework, adapter in adapters.items()}
+    exact = in_torch(trained, torch.float64)
+    with torch.no_grad():
+        own = exact[:-1](torch.as_tensor(X[OPERATION])).numpy()  # the network itself, with nothing of infimum
     assert 0.5 < found["torch"][0] < 0.99
     for framework, value in found.items():
         assert np.abs(value - found["torch"]).max() <= near, (framework, found)
-    logits = {framework: NetworkAdapter(cut).batch(X[OPERATION])[0] for framework, cut in cuts.items()}
-    for framework, value in logits.items():
+    for framework, adapter in adapters.items():
         # Keras on torch multiplies float64 matrices in float32 (keras.backend.result_type says so).
-        exact = name == "float64" and framework != "Keras"
-        assert np.allclose(value, logits["torch"], atol=1e-9 if exact else 1e-4), framework
+        close = 1e-9 if name == "float64" and framework != "Keras" else 1e-4
+        assert np.allclose(adapter.batch(X[OPERATION])[0], own, atol=close), framework

@@ -10,10 +10,11 @@ from scipy.special import softmax
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, SGDClassifier
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -161,6 +162,34 @@ def test_skops_files(tmp_path):
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(InputError, match="damaged"):
         cut_sklearn(path)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: MLPClassifier((4,), max_iter=3),
+        lambda: MLPClassifier((4,), max_iter=3, solver="sgd", early_stopping=True),
+        lambda: CalibratedClassifierCV(SGDClassifier(), cv=2),
+        lambda: GridSearchCV(LogisticRegression(), {"C": [1, 2]}, cv=2),
+        lambda: VotingClassifier([("a", GaussianNB()), ("b", LogisticRegression())], voting="soft"),
+    ],
+    ids=["Adam", "SGD", "calibrated", "search", "vote"],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_common_estimators_in_skops_need_no_trust(make, tmp_path):
+    skops = pytest.importorskip("skops.io", reason="skops is an optional extra")
+    model = make().fit(X, Y3)
+    skops.dump(model, tmp_path / "model.skops")
+    (outputs,) = NetworkAdapter(cut_sklearn(tmp_path / "model.skops")).stream([X])
+    assert np.allclose(softmax(outputs.logits, axis=1), model.predict_proba(X), atol=1e-6)
+
+
+def test_trees_in_skops_need_trust(tmp_path):
+    skops = pytest.importorskip("skops.io", reason="skops is an optional extra")
+    skops.dump(RandomForestClassifier(2, random_state=0).fit(X, Y3), tmp_path / "model.skops")
+    with pytest.raises(InputError, match=r"_tree\.Tree\. If you trust"):
+        cut_sklearn(tmp_path / "model.skops")
+    assert cut_sklearn(tmp_path / "model.skops", trust=True).head is None
 
 
 class Own(LogisticRegression):

@@ -237,6 +237,8 @@ def test_non_finite_outputs_name_the_row(row):
         cut_module(seeded(ResNetLike), images)
     with pytest.raises(InputError, match=f"row {row}"):
         NetworkAdapter(cut_module(seeded(ResNetLike), IMAGES)).batch(images)
+    with pytest.raises(InputError, match=f"row {100 + row}"):  # of all the data, not of the batch
+        NetworkAdapter(cut_module(seeded(ResNetLike), IMAGES)).batch(images, 100)
 
 
 def test_inputs_of_other_types_and_layouts():

@@ -42,7 +42,11 @@ def extract(
         ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on after the last whole chunk of an interrupted extraction.")
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on after the last whole chunk of an interrupted extraction; a finished one is left as it is.",
+        ),
     ] = False,
     quiet: o.Quiet = False,
     model: n.Model = None,
@@ -95,8 +99,11 @@ def extract(
     if not quiet:
         if head is None and adapter.cut.why_no_head:
             typer.echo(f"note: no prediction layer: {adapter.cut.why_no_head}")
-        if made.resumed_at:
+        written = [] if made.finished else [f"{out} ({made.rows:,} inputs)"]
+        written += [] if head_out is None else [str(head_out)]
+        if made.finished:
+            typer.echo(f"finished already: {out} ({made.rows:,} inputs); nothing was left to run")
+        elif made.resumed_at:
             typer.echo(f"resumed at input {made.resumed_at:,}")
-        typer.echo(
-            f"written: {out} ({made.rows:,} inputs)" + (f", {head_out}" if head_out is not None else "")
-        )
+        if written:
+            typer.echo(f"written: {', '.join(written)}")

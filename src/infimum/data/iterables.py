@@ -12,7 +12,7 @@ from infimum.errors import InputError
 
 
 class IterableData:
-    """An iterable of batches: inputs, (inputs, labels), (inputs, labels, ids), or a dict in which labels are named.
+    """An iterable of batches: inputs, (inputs,), (inputs, labels), (inputs, labels, ids), or a dict that names labels.
 
     Batches come in the size they have. Reading can begin in the middle where the iterable can be gone through
     again (a DataLoader, not a generator) and gives the same batches (no shuffling).
@@ -38,7 +38,7 @@ class IterableData:
         self._used = True
         position = 0
         for given in self._batches:
-            inputs, labels, ids = _parts(given)
+            inputs, labels, ids = batch_parts(given)
             n = count_rows(inputs)
             begin, position = position, position + n
             if position <= start or n == 0:
@@ -60,15 +60,22 @@ class IterableData:
         return f"iterable {type(self._batches).__name__}"
 
 
-def _parts(given: Any) -> tuple[Any, Any, Any]:
+def batch_parts(given: Any) -> tuple[Any, Any, Any]:
+    """Inputs, labels and ids of a batch as Python code gives it; None for what it lacks.
+
+    >>> batch_parts(([[1.0]], [0]))
+    ([[1.0]], [0], None)
+    """
     if isinstance(given, Mapping):
         label = next((name for name in LABEL_NAMES if name in given), None)
         inputs = {name: array for name, array in given.items() if name not in (label, "ids")}
         if not inputs:
             raise InputError("a batch is a dict without inputs beside its labels")
         return inputs, given.get(label) if label else None, given.get("ids")
-    if isinstance(given, tuple | list) and 2 <= len(given) <= 3:
-        return (*given, None) if len(given) == 2 else tuple(given)
+    # A DataLoader of inputs alone gives lists of one tensor.
+    if isinstance(given, tuple | list) and 1 <= len(given) <= 3:
+        inputs, labels, ids = (*given, None, None)[:3]
+        return inputs, labels, ids
     return given, None, None
 
 

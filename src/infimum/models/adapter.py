@@ -15,6 +15,7 @@ import numpy as np
 from infimum.checks import Array, check_finite
 from infimum.data.base import Batch, count_rows
 from infimum.data.images import ImageOptions
+from infimum.data.iterables import batch_parts
 from infimum.errors import InputError
 from infimum.head import AnyHead
 from infimum.models.endings import look_like_probabilities
@@ -36,6 +37,8 @@ class Cut:
     `probabilities` says that `forward` gives probabilities, not logits; None: not known, the first batch tells.
     `tolerance` is for networks in half precision, which round more than NetworkAdapter.TOLERANCE.
     `classes` are the labels that the network was trained with, in the order of its outputs, where it knows them.
+    `fitted`: the head was fitted on an example, so that a feature which did not vary there may have a wrong weight:
+    it is proved on every batch, not only on the first.
     """
 
     forward: Forward
@@ -47,6 +50,7 @@ class Cut:
     probabilities: bool | None = False
     tolerance: float = 0.0
     classes: tuple[Any, ...] = ()
+    fitted: bool = False
 
 
 def pad_batch(inputs: Any, more: int) -> Any:
@@ -82,13 +86,18 @@ class NetworkAdapter:
         These are logits, or probabilities if the cut says so; `stream` reads both.
         """
         size, fixed = count_rows(inputs), self.cut.fixed_batch
-        if fixed is None or size == fixed:
-            logits, features = self.cut.forward(inputs)
-        elif size < fixed:
-            logits, features = self.cut.forward(pad_batch(inputs, fixed - size))
-            logits, features = logits[:size], None if features is None else features[:size]
-        else:
+        if fixed is not None and size > fixed:
             raise InputError(f"the network takes batches of {fixed} inputs only; pass batch_size={fixed}")
+        padded = inputs if fixed in (None, size) else pad_batch(inputs, fixed - size)
+        try:
+            logits, features = self.cut.forward(padded)
+        except MemoryError as error:
+            raise InputError(
+                f"out of memory with a batch of {size} inputs; pass a smaller one: batch_size={max(1, size // 2)} "
+                f"(--batch-size {max(1, size // 2)})"
+            ) from error
+        if padded is not inputs:
+            logits, features = logits[:size], None if features is None else features[:size]
         if logits.ndim != 2 or len(logits) != size:
             raise InputError(
                 f"the network gave outputs of shape {logits.shape} for {size} inputs; a classifier gives (n, K)"
@@ -125,22 +134,20 @@ class NetworkAdapter:
         return join([made for _, made in run(self, opened, batch_size, preprocess)], opened)
 
     def stream(self, batches: Iterable[Any], first_row: int = 0) -> Iterator[Outputs]:
-        """Outputs of each batch in turn; a batch is inputs, (inputs, labels), or a `Batch`. Memory: one batch's.
+        """Outputs of each batch in turn; a batch is what `IterableData` takes, or a `Batch`. Memory: one batch's.
 
         Batches without rows (every input bad and skipped) give nothing. Errors number rows from `first_row`.
         """
         row = first_row
         for batch in batches:
-            inputs, labels, ids = batch, None, None
-            if isinstance(batch, Batch):
-                inputs, labels, ids = batch.inputs, batch.labels, batch.ids
-            elif isinstance(batch, tuple | list) and len(batch) == 2:
-                inputs, labels = batch
+            inputs, labels, ids = (
+                (batch.inputs, batch.labels, batch.ids) if isinstance(batch, Batch) else batch_parts(batch)
+            )
             if count_rows(inputs) == 0:
                 continue
             logits, features = self.batch(inputs, row)
             if labels is not None:
-                labels = class_indices(labels, self.cut.classes)
+                labels = class_indices(labels, self.cut.classes, row)
                 check_range(labels, logits.shape[1], row, ids)
             row += len(logits)
             if self._probabilities is None:
@@ -151,7 +158,7 @@ class NetworkAdapter:
             )
 
     def _prove(self, logits: Array, features: Array) -> None:
-        """head(features) = logits, on the first batch."""
+        """head(features) = logits, on the first batch, or on each if the head was fitted."""
         if self._proved or self.head is None:
             return
         expected = self.head.logits(features)
@@ -163,18 +170,23 @@ class NetworkAdapter:
         difference = np.abs(expected - logits)
         size = max(1.0, float(np.abs(logits).max()))
         if float(difference.max()) > max(self.TOLERANCE, self.cut.tolerance) * size:
+            then = (
+                "so example did not show all that the features can be; pass more inputs as example, or pass head"
+                if self.cut.fitted
+                else f"so {self.cut.layer or 'the layer'} is not its prediction layer; name the layer (head_layer, "
+                "--head-layer)"
+            )
             raise InputError(
                 f"the cut is wrong: head(features) differs from the network's logits by up to "
-                f"{difference.max():.3g} (they are up to {size:.3g}), so {self.cut.layer or 'the layer'} is not "
-                "its prediction layer; name the layer (head_layer, --head-layer)"
+                f"{difference.max():.3g} (they are up to {size:.3g}), {then}"
             )
-        self._proved = True
+        self._proved = not self.cut.fitted
 
 
-def class_indices(labels: Any, classes: tuple[Any, ...]) -> Array:
+def class_indices(labels: Any, classes: tuple[Any, ...], first_row: int = 0) -> Array:
     """Labels (n,) as positions among `classes`; as they came where no classes are known.
 
-    Raises InputError for a label that is not among them.
+    Raises InputError for a label that is not among them; rows are numbered from `first_row`.
 
     >>> class_indices(["cat", "dog", "cat"], ("cat", "dog")).tolist()
     [0, 1, 0]
@@ -188,7 +200,8 @@ def class_indices(labels: Any, classes: tuple[Any, ...]) -> Array:
         row = int(np.flatnonzero(indices < 0)[0])
         known = ", ".join(repr(label) for label in classes[:10]) + (", ..." if len(classes) > 10 else "")
         raise InputError(
-            f"labels: row {row} is {given.tolist()[row]!r}, but the model was trained with the classes {known}"
+            f"labels: row {first_row + row} is {given.tolist()[row]!r}, but the model was trained with the classes "
+            f"{known}"
         )
     return indices
 

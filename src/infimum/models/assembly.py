@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from infimum.checks import Array
 from infimum.errors import InputError
 from infimum.files import replace_file
 from infimum.mapped import map_npz
+from infimum.models.finished import KEY, as_text
 
 ALIGNMENT = 64
 
@@ -40,14 +41,16 @@ class _Whole:
             yield np.ascontiguousarray(map_npz(path)[self.name], self.dtype).tobytes()
 
 
-def assemble(parts: list[Path], out: Path, class_names: tuple[str, ...] | None) -> None:
-    """Write the chunks' arrays, joined, to `out` (.npz or .safetensors), replaced in one move."""
-    arrays = _join(parts)
+def assemble(
+    parts: list[Path], out: Path, class_names: tuple[str, ...] | None, settings: Mapping[str, Any]
+) -> None:
+    """Write the chunks' arrays, joined, and the settings to `out` (.npz or .safetensors), replaced in one move."""
+    arrays, text = _join(parts), as_text(settings)
     if out.suffix == ".safetensors":
         check_safetensors(arrays, class_names)
-        replace_file(out, lambda temporary: _write_safetensors(temporary, arrays))
+        replace_file(out, lambda temporary: _write_safetensors(temporary, arrays, text))
     else:
-        replace_file(out, lambda temporary: _write_npz(temporary, arrays, class_names))
+        replace_file(out, lambda temporary: _write_npz(temporary, arrays, class_names, text))
 
 
 def check_safetensors(arrays: list[_Whole] | dict[str, Array], class_names: tuple[str, ...] | None) -> None:
@@ -84,8 +87,9 @@ def _join(parts: list[Path]) -> list[_Whole]:
     return [_Whole(a.name, a.shape, a.dtype, tuple(parts)) for a in found.values()]
 
 
-def _write_npz(path: Path, arrays: list[_Whole], class_names: tuple[str, ...] | None) -> None:
+def _write_npz(path: Path, arrays: list[_Whole], class_names: tuple[str, ...] | None, text: str) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        archive.comment = text.encode()
         for array in arrays:
             with _aligned_member(archive, array.name) as file:
                 _write_header(file, array.shape, array.dtype)
@@ -114,8 +118,9 @@ def _write_header(file: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> No
     np.lib.format.write_array_header_1_0(file, document)
 
 
-def _write_safetensors(path: Path, arrays: list[_Whole]) -> None:
-    header, begin = {}, 0
+def _write_safetensors(path: Path, arrays: list[_Whole], text: str) -> None:
+    header: dict[str, Any] = {"__metadata__": {KEY: text}}
+    begin = 0
     arrays = sorted(
         arrays, key=lambda array: -array.dtype.itemsize
     )  # the widest first keeps all of them aligned
@@ -127,11 +132,11 @@ def _write_safetensors(path: Path, arrays: list[_Whole]) -> None:
             "data_offsets": [begin, end],
         }
         begin = end
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
+    start = json.dumps(header, separators=(",", ":")).encode()
+    start += b" " * (-len(start) % 8)
     with path.open("wb") as file:
-        file.write(len(text).to_bytes(8, "little"))
-        file.write(text)
+        file.write(len(start).to_bytes(8, "little"))
+        file.write(start)
         for array in arrays:
             for block in array.blocks():
                 file.write(block)

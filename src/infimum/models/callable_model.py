@@ -29,9 +29,9 @@ def cut_callable(
 
     What it returns is made numpy arrays by np.asarray. With pairs, `head` is the prediction layer; if it is not
     given, it is fitted by least squares on `example`, a batch of more than d + 1 inputs, each of which is predicted
-    from the others to check it. With `probabilities` the function returns probabilities in the place of logits;
-    beside features their logarithms, less their mean, are the logits, which a softmax does not notice. One
-    column is a single sigmoid output: logits [0, z].
+    from the others to check it; every batch that is run later proves it anew. With `probabilities` the function
+    returns probabilities in the place of logits; beside features their logarithms, less their mean, are the logits,
+    which a softmax does not notice. One column is a single sigmoid output: logits [0, z].
 
     Raises InputError for other shapes, for features and logits that no linear head connects, saying by how much
     they differ, and for probabilities where logits were promised.
@@ -43,6 +43,7 @@ def cut_callable(
     """
     forward = _Function(function, probabilities)
     why = "the function returns no features, or neither a head nor an example to fit it on was passed"
+    fitted = head is None
     if head is not None:
         if probabilities:
             head = _centred(head)
@@ -60,6 +61,7 @@ def cut_callable(
         layer="" if head is None else head.name,
         why_no_head="" if head is not None else why,
         probabilities=probabilities and head is None,
+        fitted=fitted and head is not None,
     )
 
 

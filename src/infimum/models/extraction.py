@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,10 +16,11 @@ from infimum.data.base import Data
 from infimum.data.images import ImageOptions
 from infimum.data.opening import open_data
 from infimum.errors import InputError
-from infimum.files import check_can_make, need_pyarrow, read_arrays
+from infimum.files import check_can_make, need_pyarrow
 from infimum.mapped import map_npz
 from infimum.models.adapter import NetworkAdapter
 from infimum.models.assembly import assemble, check_safetensors
+from infimum.models.finished import check_settings, first_rows, read_settings
 from infimum.models.parts import PartFolder
 from infimum.models.running import Preprocess, choose_batch_size, run
 from infimum.outputs import Outputs
@@ -27,19 +29,26 @@ CHUNK_BYTES = 2**24
 CHUNK_SECONDS = 30.0
 """A chunk is written when it has 16 MiB, or after 30 s: what a killed run loses, and what memory holds."""
 
+LONG = 1000
+"""Characters of one setting in the manifest; a zip's comment holds 65,535 bytes."""
+
 Progress = Callable[[int, int | None], None]
 """Called after each batch with the positions done and how many there are (None: not known)."""
 
 
 @dataclass(frozen=True)
 class Extraction:
-    """What `extract` wrote: `rows` outputs to `path`; `skipped` bad inputs, of which this run met those in `bad`."""
+    """What `extract` wrote: `rows` outputs to `path`; `skipped` bad inputs, of which this run met those in `bad`.
+
+    `finished`: all of it was there already, and nothing was written.
+    """
 
     path: Path
     rows: int
     skipped: int
     resumed_at: int
     bad: tuple[str, ...] = ()
+    finished: bool = False
 
 
 def extract(
@@ -59,9 +68,10 @@ def extract(
     """Write a network's outputs on data to `out`: .npz, .safetensors, or a folder of Parquet parts (.parquet).
 
     Memory is that of a few batches and a chunk of outputs (16 MiB), however many inputs there are. Chunks lie
-    in `OUT.parts/` (Parquet: in `OUT` itself) until all are there. `resume` goes on after the last whole chunk; it
-    refuses if the data, `settings` (text that tells what else decides the outputs, as the model file's
-    fingerprint) or the first batch's outputs differ from those the extraction was begun with.
+    in `OUT.parts/` (Parquet: in `OUT` itself) until all are there. `resume` goes on after the last whole chunk, and
+    leaves a finished `OUT` as it is; it refuses if the data, `settings` (text that tells what else decides the
+    outputs, as the model file's fingerprint) or the first batch's outputs differ from those the extraction was
+    begun with.
 
     Raises InputError for data that cannot be read or do not fit, and for a folder that must not be continued.
     """
@@ -78,34 +88,40 @@ def extract(
     check_can_make(out, directory=out.suffix == ".parquet")
     opened = open_data(data, labels, images=images, skip_bad=skip_bad)
     size = choose_batch_size(adapter, batch_size)
-    folder.begin(
-        {
-            "data": opened.fingerprint(),
-            "network": f"{adapter.cut.framework}, cut before {adapter.cut.layer or 'nothing'}",
-            "batch_size": size,
-            **(settings or {}),
-        },
-        resume,
-    )
-    done = folder.parts()
+    manifest = {
+        "data": _short(opened.fingerprint()),
+        "network": _short(f"{adapter.cut.framework}, cut before {adapter.cut.layer or 'nothing'}"),
+        "batch_size": size,
+        **{key: _short(value) for key, value in (settings or {}).items()},
+    }
+    if resume and not folder.folder.exists() and (old := read_settings(out)) is not None:
+        check_settings(out, old, manifest)
+        _check_same(adapter, opened, size, preprocess, out)
+        return Extraction(out, old["rows"], old["read"] - old["rows"], old["read"], finished=True)
+    folder.begin(manifest, resume)
+    done, finished = folder.parts(), folder.complete
     position, rows = done[-1][1] if done else 0, sum(_rows(path) for _, _, path in done)
     resumed_at = position
-    if done and not folder.complete:
-        _check_same(adapter, opened, size, preprocess, done)
-    if not folder.complete:
-        position, rows = _fill(folder, adapter, opened, size, preprocess, position, rows, out, progress)
-        if rows == 0:
+    try:
+        if done:
+            _check_same(adapter, opened, size, preprocess, done[0][2])
+        if not finished:
+            position, rows = _fill(folder, adapter, opened, size, preprocess, position, rows, out, progress)
+    except BaseException:
+        if not folder.parts():  # nothing to go on from, and the mended command must not find it in its way
             folder.remove()
-            raise InputError(
-                f"{opened.name} gave no inputs" + (f"; {position} were bad" if opened.bad else "")
-            )
-        if out.suffix == ".parquet":
-            folder.finish()
-        else:
-            assemble([path for _, _, path in folder.parts()], out, opened.class_names)
-            folder.remove()
+        raise
+    if rows == 0:
+        folder.remove()
+        raise InputError(f"{opened.name} gave no inputs" + (f"; {position} were bad" if opened.bad else ""))
     read = position if opened.n is None else opened.n
-    return Extraction(out, rows, read - rows, resumed_at, tuple(opened.bad))
+    if out.suffix == ".parquet" and not finished:
+        folder.finish()
+    elif out.suffix != ".parquet":
+        parts = [path for _, _, path in folder.parts()]
+        assemble(parts, out, opened.class_names, {**manifest, "rows": rows, "read": read})
+        folder.remove()
+    return Extraction(out, rows, read - rows, resumed_at, tuple(opened.bad), finished)
 
 
 def mapped_outputs(path: Path, name: str) -> Outputs:
@@ -161,6 +177,11 @@ def _arrays(chunk: list[Outputs], class_names: tuple[str, ...] | None) -> dict[s
     return arrays
 
 
+def _short(text: str) -> str:
+    """Text for a manifest, which is kept small: what is long (the fingerprints of many files) is hashed."""
+    return text if len(text) <= LONG else f"sha256 {hashlib.sha256(text.encode()).hexdigest()}"
+
+
 def _rows(path: Path) -> int:
     if path.suffix == ".npz":
         return len(map_npz(path)["logits"])
@@ -174,29 +195,28 @@ def _check_same(
     data: Data,
     size: int,
     preprocess: Preprocess | None,
-    done: list[tuple[int, int, Path]],
+    begun: Path,
 ) -> None:
-    """Run the first batch again: it must give what the first chunk holds.
+    """Run the first batch again: it must give what the file `begun` begins with.
 
     This tells a changed network, preprocessing or order of a DataLoader that no fingerprint shows.
     """
-    stored = read_arrays(done[0][2], ("logits", "labels", "ids"))
     made = next((made for _, made in run(adapter, data, size, preprocess) if made is not None), None)
-    logits = stored["logits"]
-    tolerance = adapter.TOLERANCE * max(1.0, float(np.abs(logits).max()))
+    stored = first_rows(begun, ("logits", "labels", "ids"), 0 if made is None else len(made))
     same = (
         made is not None
-        and len(made) <= len(logits)
-        and made.logits.shape[1] == logits.shape[1]
-        and float(np.abs(made.logits - logits[: len(made)]).max()) <= tolerance
+        and made.logits.shape == stored["logits"].shape
+        and float(np.abs(made.logits - stored["logits"]).max())
+        <= adapter.TOLERANCE * max(1.0, float(np.abs(made.logits).max()))
         and all(
             (getattr(made, name) is None) == (name not in stored)
-            and (name not in stored or np.array_equal(getattr(made, name), stored[name][: len(made)]))
+            and (name not in stored or np.array_equal(getattr(made, name), stored[name]))
             for name in ("labels", "ids")
         )
     )
     if not same:
+        place = begun.parent if begun.name.startswith("part-") else begun
         raise InputError(
-            f"{done[0][2].parent} cannot be continued: the first batch gives other outputs now, so the network, "
-            "the preprocessing or the order of the data has changed; remove the folder to begin anew"
+            f"{place} cannot be continued: the first batch gives other outputs now, so the network, "
+            "the preprocessing or the order of the data has changed; remove it to begin anew"
         )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +41,15 @@ def cut_huggingface(
     folder = Path(folder)
     loader = _check_folder(folder)
     try:
-        model, notes = getattr(transformers, loader).from_pretrained(
-            folder,
-            local_files_only=True,
-            trust_remote_code=False,
-            use_safetensors=True,
-            dtype=torch.float32,
-            output_loading_info=True,
-        )
+        with _no_progress_bar(transformers.utils.logging):
+            model, notes = getattr(transformers, loader).from_pretrained(
+                folder,
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+                dtype=torch.float32,
+                output_loading_info=True,
+            )
     except Exception as error:  # the library raises anything for a folder that is not in order
         first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
         raise InputError(f"{folder} cannot be read as a Hugging Face classifier: {first}") from error
@@ -76,6 +78,18 @@ def cut_huggingface(
 
     model.to(target)
     return cut_network(ModuleNetwork(model, framework="Hugging Face", prepare=prepare), example, head_layer)
+
+
+@contextmanager
+def _no_progress_bar(logging: Any) -> Iterator[None]:
+    """Let the library draw nothing inside; what to show is the caller's to say."""
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _check_folder(folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""An ONNX file, run with onnxruntime and cut at the input of its last Gemm or MatMul."""
+"""An ONNX file, run with onnxruntime and cut at the input of its last Gemm, MatMul or 1x1 Conv."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def cut_onnx(path: str | Path, head_layer: str | None = None, device: str = "cpu
     """The network of an ONNX file, cut before its prediction layer; logits are those before a softmax.
 
     `head_layer` names a Gemm or MatMul (its node, output or weight) if the last one before the output is not
-    meant; where more follows it, the head is a function. `device` is "cpu" or "cuda". Batches are arrays
+    meant; where more follows it, the head is a function. Of a 1x1 convolution the features are its input averaged
+    over positions. `device` is "cpu" or "cuda". Batches are arrays
     (n, ...), or mappings of arrays by input name. A single output z, with or without a sigmoid, is read as
     logits [0, z]. External data is read from the file's folder only.
 
@@ -43,6 +44,11 @@ def cut_onnx(path: str | Path, head_layer: str | None = None, device: str = "cpu
     output = _output(graph, named, path)
     logits, end = graph.logits(output)
     layer = graph.linear(logits)
+    if named is not None and named.op_type == "Conv" and (isinstance(layer, str) or layer.node is not named):
+        raise InputError(
+            f"head_layer {head_layer!r} is a convolution within the network, which reads maps, not features; "
+            f"name a Gemm or MatMul {_candidates(graph)}"
+        )
     node = named if named is not None else None if isinstance(layer, str) else layer.node
     features = None if node is None else node.input[0]
     run = session(graph, [value.name for value in graph.inputs()], logits, features, device, path)
@@ -52,7 +58,9 @@ def cut_onnx(path: str | Path, head_layer: str | None = None, device: str = "cpu
 
     def forward(inputs: Any) -> tuple[Array, Array | None]:
         found, *rest = run(inputs)
-        return read(found), as_rows(rest[0]) if rest else None
+        if node is None or node.op_type != "Conv":
+            return read(found), as_rows(rest[0]) if rest else None
+        return read(found), rest[0].reshape(*rest[0].shape[:2], -1).mean(axis=2)
 
     head: AnyHead | None = None
     if isinstance(layer, Linear) and layer.node is node:

@@ -1,4 +1,8 @@
-"""Finding the prediction layer in an ONNX graph: from the output back through softmax, constants and Gemm or MatMul."""
+"""Finding the prediction layer in an ONNX graph: from the output back through softmax and constants to a linear layer.
+
+That is a Gemm, a MatMul, or a 1x1 convolution: the same linear layer at each position of a map, which is then
+averaged or of one position, so that it may change places with the average.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,8 @@ PASSES = ("Identity", "Cast", "Dropout", "Flatten", "Reshape", "Squeeze")
 """Operators that leave the values of their first input as they are, when the network is used."""
 
 ENDS = ("Softmax", "LogSoftmax", "Sigmoid")
+
+LAYERS = ("Gemm", "MatMul", "Conv")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,23 +93,36 @@ class Graph:
 
     def linear(self, logits: str) -> Linear | str:
         """The layer that the logits are an affine function of, or why there is none."""
-        scale, shift, name = np.ones(1), np.zeros(1), logits
+        scale, shift, name, averaged = np.ones(1), np.zeros(1), logits, ""
         while (node := self.producer.get(name)) is not None:
-            if node.op_type in PASSES:
+            if node.op_type in PASSES or self._averages(node):
+                averaged = averaged if node.op_type in PASSES else describe(node)
                 name = node.input[0]
                 continue
-            if node.op_type in ("Gemm", "MatMul"):
+            if node.op_type in LAYERS:
+                if averaged and node.op_type != "Conv":
+                    return f"the output of {describe(node)} is averaged by {averaged}"
                 found = self.layer(node)
                 return found if isinstance(found, str) else _rescaled(found, scale, shift)
             step = self._affine(node)
             if step is None:
                 return (
-                    f"the output comes from {describe(node)}, not from a Gemm or MatMul with constant weights"
+                    f"the output comes from {describe(node)}, not from a Gemm, MatMul or 1x1 Conv with constant "
+                    "weights"
                 )
             name, factor, term = step
             shift = shift + scale * term
             scale = scale * factor
-        return "the output is an input of the network, with no Gemm or MatMul before it"
+        return "the output is an input of the network, with no linear layer before it"
+
+    def _averages(self, node: Any) -> bool:
+        """Whether a node averages a map (n, channels, ...) over its positions."""
+        if node.op_type == "GlobalAveragePool":
+            return True
+        if node.op_type != "ReduceMean":
+            return False
+        axes = self.constant(node.input[1]) if len(node.input) > 1 else attributes(node).get("axes")
+        return axes is not None and np.size(axes) > 0 and not {0, 1} & set(np.ravel(axes).tolist())
 
     def _affine(self, node: Any) -> tuple[str, Array, Array] | None:
         """Of Add, Sub, Mul, Div with a constant (say a temperature): the other input, its factor and its term."""
@@ -122,15 +141,20 @@ class Graph:
         return names[0], np.ones(1), c if node.op_type == "Add" else -c
 
     def layer(self, node: Any) -> Linear | str:
-        """A Gemm or MatMul as a layer, or why it is none that can be read."""
-        weight = self.constant(node.input[1])
-        if weight is None or weight.ndim != 2:
+        """A Gemm, MatMul or 1x1 Conv as a layer, or why it is none that can be read."""
+        weight, options = self.constant(node.input[1]), attributes(node)
+        if weight is None or (weight.ndim != 2 and node.op_type != "Conv"):
             return f"the weights of {describe(node)} are not constant, or not a matrix"
-        options = attributes(node)
         if options.get("transA", 0):
             return f"{describe(node)} reads its features transposed"
-        # A MatMul has none of these attributes, and the defaults are what it does.
-        rows = weight if options.get("transB", 0) else weight.T
+        if node.op_type == "Conv":
+            moves = {*options.get("strides", ()), options.get("group", 1), weight[0, 0].size} != {1}
+            if moves or any(options.get("pads", ())):
+                return f"{describe(node)} is a convolution that mixes or leaves out positions, not a 1x1 one"
+            rows = weight.reshape(len(weight), -1)
+        else:
+            rows = weight if options.get("transB", 0) else weight.T
+        # Neither a MatMul nor a Conv has alpha and beta, and the defaults are what they do.
         rows = rows.astype(np.float64) * options.get("alpha", 1.0)
         bias = np.zeros(len(rows))
         if len(node.input) > 2 and node.input[2]:
@@ -141,15 +165,11 @@ class Graph:
         return Linear(node, node.input[0], rows, bias)
 
     def layers(self) -> list[Any]:
-        """All Gemm and MatMul nodes with constant weights."""
-        return [
-            n
-            for n in self.graph.node
-            if n.op_type in ("Gemm", "MatMul") and not isinstance(self.layer(n), str)
-        ]
+        """All Gemm, MatMul and 1x1 Conv nodes with constant weights."""
+        return [n for n in self.graph.node if n.op_type in LAYERS and not isinstance(self.layer(n), str)]
 
     def find(self, layer: str) -> Any:
-        """A Gemm or MatMul by its name, its output or its weight ("fc" is found as "fc.weight"); InputError if none."""
+        """A linear layer by its name, its output or its weight ("fc" is found as "fc.weight"); InputError if none."""
         layers = self.layers()
         for node in layers:
             if layer in (node.name, node.output[0], node.input[1], node.input[1].removesuffix(".weight")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,18 @@ from infimum.errors import InputError
 from infimum.models.onnx_graph import Graph
 
 LOGITS, FEATURES = "infimum_logits", "infimum_features"
+
+KINDS = {"tensor(float)": "float32", "tensor(double)": "float64"}
+"""Types whose names in onnxruntime are not numpy's."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """An input of the network: None in `shape` stands for any size, and no shape for any shape."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int | None, ...]
 
 
 def session(
@@ -59,8 +72,10 @@ def session(
     except Exception as error:  # onnxruntime's errors share no class
         raise InputError(f"{path} cannot be run by onnxruntime: {error}") from error
 
+    expected = [_expected(value, path) for value in session.get_inputs()]
+
     def run(inputs: Any) -> list[Array]:
-        feed = _feed(inputs, session.get_inputs(), path)
+        feed = _feed(inputs, expected, path)
         try:
             return [np.asarray(array) for array in session.run(list(wanted), feed)]
         except Exception as error:
@@ -96,7 +111,16 @@ def _providers(device: str) -> list[str]:
     return [wanted] if kind == "cpu" else [wanted, "CPUExecutionProvider"]
 
 
-def _feed(inputs: Any, expected: list[Any], path: Path) -> dict[str, Array]:
+def _expected(value: Any, path: Path) -> Expected:
+    try:
+        dtype = np.dtype(KINDS.get(value.type, value.type.removeprefix("tensor(").removesuffix(")")))
+    except TypeError as error:
+        raise InputError(f"{path}: input {value.name!r} takes {value.type}; numbers only are read") from error
+    shape = tuple(size if isinstance(size, int) else None for size in value.shape)
+    return Expected(value.name, dtype, shape)
+
+
+def _feed(inputs: Any, expected: list[Expected], path: Path) -> dict[str, Array]:
     """The batch by input name, in the types that the network takes; shapes are checked."""
     names = [value.name for value in expected]
     if not isinstance(inputs, Mapping):
@@ -110,18 +134,14 @@ def _feed(inputs: Any, expected: list[Any], path: Path) -> dict[str, Array]:
     return {value.name: _fitted(np.asarray(inputs[value.name]), value, path) for value in expected}
 
 
-def _fitted(array: Array, value: Any, path: Path) -> Array:
-    kinds = {"tensor(float)": "float32", "tensor(double)": "float64", "tensor(bool)": "bool"}
-    wanted = np.dtype(kinds.get(value.type, value.type.removeprefix("tensor(").removesuffix(")")))
-    shape = value.shape
-    fits = not shape or (
-        array.ndim == len(shape)
-        and all(not isinstance(e, int) or e == got for e, got in zip(shape, array.shape, strict=True))
-    )
-    what = f"{path}: input {value.name!r}"
-    if not fits:
-        sizes = ", ".join(str(e) if isinstance(e, int) else "any" for e in shape)
-        raise InputError(f"{what} must be of shape ({sizes}), not {array.shape}")
+def _fitted(array: Array, value: Expected, path: Path) -> Array:
+    shape, wanted = value.shape, value.dtype
+    if shape and (
+        array.ndim != len(shape)
+        or any(size not in (None, got) for size, got in zip(shape, array.shape, strict=True))
+    ):
+        sizes = ", ".join("any" if size is None else str(size) for size in shape)
+        raise InputError(f"{path}: input {value.name!r} must be of shape ({sizes}), not {array.shape}")
     if array.dtype == wanted:
         return array
     if array.dtype.kind == wanted.kind == "f":
@@ -129,4 +149,4 @@ def _fitted(array: Array, value: Any, path: Path) -> Array:
     if array.dtype.kind in "iu" and wanted.kind in "iu" and (array.astype(wanted) == array).all():
         return array.astype(wanted)
     hint = " (scale the inputs as for training)" if array.dtype.kind in "iu" and wanted.kind == "f" else ""
-    raise InputError(f"{what} must hold {wanted}, not {array.dtype}{hint}")
+    raise InputError(f"{path}: input {value.name!r} must hold {wanted}, not {array.dtype}{hint}")

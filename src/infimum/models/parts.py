@@ -11,9 +11,8 @@ from typing import Any
 from infimum.checks import Array
 from infimum.errors import InputError
 from infimum.files import make_directory, write_bytes, write_npz
+from infimum.models.finished import SCHEMA, check_settings
 from infimum.parquet import MANIFEST, write_parquet
-
-SCHEMA = "infimum/extraction/1"
 
 _PART = re.compile(r"part-(\d{12})-(\d{12})\.(npz|parquet)")
 
@@ -48,17 +47,7 @@ class PartFolder:
             raise InputError(
                 f"{self.folder} holds {what}: continue it with --resume (resume=True), or remove the folder"
             )
-        differing = [
-            key
-            for key in sorted({*old, *manifest} - {"complete", "schema"})
-            if old.get(key) != manifest.get(key)
-        ]
-        if differing:
-            changes = "; ".join(f"{key} was {old.get(key)!r}, is {manifest.get(key)!r}" for key in differing)
-            raise InputError(
-                f"{self.folder} cannot be continued, it was begun with other settings ({changes}); "
-                "remove the folder to begin anew"
-            )
+        check_settings(self.folder, old, manifest)
         for left in self.folder.glob(".*.part"):  # what a killed run was writing
             left.unlink()
 

@@ -11,6 +11,20 @@ from typing import Any
 from infimum.errors import InputError, MissingExtraError
 from infimum.files import check_fits, read_bytes
 
+SAFE = frozenset(
+    {
+        "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+        "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+        "sklearn.calibration._CalibratedClassifier",
+        "sklearn.calibration._SigmoidCalibration",
+        "sklearn.metrics._scorer._PassthroughScorer",
+        "sklearn.model_selection._split.StratifiedKFold",
+        "sklearn.utils._bunch.Bunch",
+    }
+)
+"""Types of scikit-learn's own that skops leaves to the user: plain Python that holds numbers and other objects of the
+file. Trees are not among them: they are compiled, and do not check the node numbers that a file gives them."""
+
 
 def load_estimator(path: Path, trust: bool = False) -> Any:
     """The estimator in a skops, joblib or pickle file, told apart by content.
@@ -51,13 +65,14 @@ def _skops(path: Path, trust: bool) -> Any:
             if "schema.json" not in archive.namelist():
                 raise InputError(f"{path} is a zip file, but no skops file: it has no schema.json")
             check_fits(sum(info.file_size for info in archive.infolist()), path)
-        untrusted = skops.io.get_untrusted_types(file=path)
+        unknown = skops.io.get_untrusted_types(file=path)
+        untrusted = [name for name in unknown if name not in SAFE]
         if untrusted and not trust:
             raise InputError(
                 f"{path} holds types that skops does not know to be safe: {', '.join(untrusted)}. If you trust the "
                 "file, pass trust=True (--trust): it may then run their code"
             )
-        return skops.io.load(path, trusted=untrusted)
+        return skops.io.load(path, trusted=unknown)
     except InputError:
         raise
     except (UnsupportedTypeException, UntrustedTypesFoundException) as error:

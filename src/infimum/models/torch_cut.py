@@ -92,8 +92,7 @@ class Reading:
         """Logits (n, K) and features (n, d); InputError if the layer does not explain this batch."""
         y = _matrix(tr.take(output, self.path))
         features, values = _pooled(self.layer, *calls[self.layer.name], y, self.pool)
-        _check_link(self.link, values, tr.to_numpy(y), self.layer.name)
-        return self.link.logits(values), features
+        return self.link.logits(_explained(self.link, values, tr.to_numpy(y), self.layer.name)), features
 
 
 def cut_network(network: TorchNetwork, example: Any, head_layer: str | None) -> Cut:
@@ -245,8 +244,7 @@ def _cut_named(network: TorchNetwork, example: Any, name: str, linear: Reading |
     def forward(inputs: Any) -> tuple[Array, Array | None]:
         output, calls = network.run(inputs, [name])
         x = calls[name][0]
-        values = tr.to_numpy(function(x))
-        _check_link(link, values, tr.to_numpy(_matrix(tr.take(output, path))), name)
+        values = _explained(link, tr.to_numpy(function(x)), tr.to_numpy(_matrix(tr.take(output, path))), name)
         return link.logits(values), tr.to_numpy(x.reshape(len(x), -1))
 
     def logits(features: Array) -> Array:
@@ -281,14 +279,17 @@ def _as_matrices(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Ten
     return lambda x: _matrix(function(x))
 
 
-def _check_link(link: Link, values: Array, output: Array, name: str) -> None:
-    """Raise if the output of layer `name` does not explain the network's output on this batch."""
-    check_finite(output, "the network's outputs")
+def _explained(link: Link, values: Array, output: Array, name: str) -> Array:
+    """What layer `name` gave, NaN where the network's output is not finite; InputError where one is not the other's."""
+    finite: Array = np.isfinite(output).all(axis=1)
+    if not finite.all():  # the adapter, which knows where in the data this batch lies, names the row
+        return np.where(finite[:, None], values, np.nan)
     if not link.fits(values, output):
         raise InputError(
             f"the network's output is not the {link.kind} output of {name} on this batch, as it was on the example "
             "batch; if something else decides (a clipping, a mask, an ensemble), name another head_layer"
         )
+    return values
 
 
 def _matrix(tensor: Tensor) -> Tensor:

@@ -55,6 +55,8 @@ class ProgramNetwork:
             raise InputError(
                 "this exported program takes inputs that are not tensors; export it with tensors only"
             )
+        floats = (node.meta["val"].dtype for node in self.inputs)
+        self.dtype = next((dtype for dtype in floats if dtype.is_floating_point), torch.float32)
         sizes = [node.meta["val"].shape[0] for node in self.inputs if node.meta["val"].ndim]
         # A size that may vary is a SymInt, not an int.
         self.fixed_batch = sizes[0] if sizes and all(type(size) is int for size in sizes) else None
@@ -116,8 +118,7 @@ class ProgramNetwork:
 
     def _tensors(self, inputs: Any) -> list[Tensor]:
         """The batch as the program's inputs in order, each checked against the shape and type it was exported with."""
-        torch = tr.import_torch()
-        positional, named = tr.to_tensors(inputs, self.device, torch.float32)
+        positional, named = tr.to_tensors(inputs, self.device, self.dtype)
         tensors = tr.by_name(named, [node.name for node in self.inputs]) if named else list(positional)
         if len(tensors) != len(self.inputs):
             raise InputError(

@@ -1,0 +1,79 @@
+"""What a finished extraction's file says of itself: the settings it was made with, and its first rows.
+
+The settings lie where other readers pass over them: in the comment of the zip file that an npz is, and in the
+metadata of a safetensors file.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from infimum.checks import Array
+from infimum.errors import InputError
+from infimum.files import read_arrays, read_bytes
+from infimum.mapped import map_npz
+
+SCHEMA = "infimum/extraction/1"
+
+KEY = "infimum"
+"""Of the settings in a safetensors file's metadata."""
+
+_NOT_SETTINGS = {"complete", "schema", "rows", "read"}
+
+
+def check_settings(place: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    """Raise InputError naming what differs between the settings that `place` was made with and those of now."""
+    differing = [key for key in sorted({*old, *new} - _NOT_SETTINGS) if old.get(key) != new.get(key)]
+    if differing:
+        changes = "; ".join(f"{key} was {old.get(key)!r}, is {new.get(key)!r}" for key in differing)
+        raise InputError(
+            f"{place} cannot be continued, it was begun with other settings ({changes}); remove it to begin anew"
+        )
+
+
+def as_text(manifest: Mapping[str, Any]) -> str:
+    """The settings as they are written."""
+    return json.dumps({**manifest, "schema": SCHEMA}, ensure_ascii=True)
+
+
+def read_settings(path: Path) -> dict[str, Any] | None:
+    """What `extract` wrote into a finished .npz or .safetensors; None for a file that is not there, or of others."""
+    if not path.is_file():
+        return None
+    if read_bytes(path, 2) == b"PK":
+        try:
+            with zipfile.ZipFile(path) as archive:
+                text: str | bytes = archive.comment
+        except (zipfile.BadZipFile, OSError):
+            return None
+    else:
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(path, framework="numpy") as file:
+                text = (file.metadata() or {}).get(KEY, "")
+        except (SafetensorError, OSError):
+            return None
+    try:
+        document = json.loads(text)
+    except ValueError:
+        return None
+    own = isinstance(document, dict) and document.get("schema") == SCHEMA
+    return document if own and all(type(document.get(key)) is int for key in ("rows", "read")) else None
+
+
+def first_rows(path: Path, names: tuple[str, ...], n: int) -> dict[str, Array]:
+    """The first `n` rows of the named arrays that a file of outputs holds, without reading the rest where it can."""
+    if path.suffix == ".npz":
+        arrays = map_npz(path)
+        return {name: arrays[name][:n] for name in names if name in arrays}
+    if path.suffix == ".safetensors":
+        from safetensors import safe_open
+
+        with safe_open(path, framework="numpy") as file:
+            return {name: file.get_slice(name)[:n] for name in names if name in file.keys()}  # noqa: SIM118
+    return {name: array[:n] for name, array in read_arrays(path, names).items()}
