@@ -1,4 +1,4 @@
-"""A doctest that closes a docstring becomes its own section: numpy's format would read it as one more exception."""
+"""A doctest in a docstring becomes a section of examples: numpy's format reads it as text, or as one more exception."""
 
 from __future__ import annotations
 
@@ -8,17 +8,14 @@ import griffe
 
 
 def with_section(text: str) -> str:
-    """The docstring with a heading before its first doctest, where a section with entries stands before it."""
+    """The docstring with a heading before its first doctest."""
     lines = text.splitlines()
     first = next((i for i, line in enumerate(lines) if line.startswith(">>> ")), None)
-    underlined = first is not None and any(set(line) == {"-"} for line in lines[:first])
-    if first is None or not underlined:
-        return text
-    return "\n".join([*lines[:first], "Examples", "--------", *lines[first:]])
+    return text if first is None else "\n".join([*lines[:first], "Examples", "--------", *lines[first:]])
 
 
 class Doctests(griffe.Extension):
-    """Gives closing doctests a section of their own."""
+    """Gives doctests a section of their own."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Called for every object that has been read."""
