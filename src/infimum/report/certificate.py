@@ -6,8 +6,8 @@ import textwrap
 
 from infimum.bounds import Bound
 from infimum.certificate import Certificate
-from infimum.report.figures import alike, floor4, named, percent
-from infimum.report.text import WIDTH, printable
+from infimum.report.figures import alike, floor4, named, percent, printable
+from infimum.report.text import WIDTH
 
 EACH_ALONE = (
     "Each bound holds with its own confidence; the first, named before the labels were seen, is the one that judges. "
