@@ -106,9 +106,16 @@ def load_budget(path: str | Path) -> Budget:
     again = next((e.name for i, e in enumerate(networks) if e.name in [x.name for x in networks[:i]]), None)
     if again is not None:
         raise InputError(f"{path}: two networks are named {again!r}")
-    return Budget(
-        networks, method, *(_inside(document.get(key), key, folder, path) for key in ("out", "junit"))
-    )
+    out, junit = (_inside(document.get(key), key, folder, path) for key in ("out", "junit"))
+    for entry in networks:
+        baseline = entry.files.get("baseline")
+        if out is not None and baseline is not None and baseline.resolve().is_relative_to(out / entry.name):
+            # The bound could then fall by the tolerance with every run.
+            raise InputError(
+                f"{path}: the baseline of {entry.name!r} lies where its new assessment is written; keep the released "
+                "one elsewhere"
+            )
+    return Budget(networks, method, out, junit)
 
 
 def _entry(entry: dict[str, Any], number: int, folder: Path, path: Path) -> Entry:

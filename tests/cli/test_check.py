@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Protocol
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from command_line import infimum, infimum_inside
+from command_line import infimum as infimum_outside
+from command_line import infimum_inside
 from conftest_types import Toy
 
 from infimum import Assessment
+
+
+class Run(Protocol):
+    """`infimum ARGUMENTS` in a folder."""
+
+    def __call__(self, *arguments: object, cwd: Path) -> CompletedProcess[str]: ...
+
+
+@pytest.fixture(name="infimum")
+def in_this_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    def run(*arguments: object, cwd: Path) -> CompletedProcess[str]:
+        return infimum_inside(*arguments, cwd=cwd, monkeypatch=monkeypatch, capsys=capsys)
+
+    return run
+
 
 BASIC = """
 out = "results"
@@ -46,7 +64,7 @@ def cases(path: Path) -> dict[str, list[str]]:
     return {case.get("name"): [child.tag for child in case] for case in root.iter("testcase")}
 
 
-def test_passes_without_flags(here: Path) -> None:
+def test_passes_without_flags(here: Path, infimum: Run) -> None:
     write(here, BASIC)
     done = infimum("check", cwd=here)
     assert done.returncode == 0, done.stderr
@@ -58,7 +76,9 @@ def test_passes_without_flags(here: Path) -> None:
     assert cases(here / "results" / "junit.xml") == {"target": []}
 
 
-def test_paths_are_relative_to_the_file(here: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_paths_are_relative_to_the_file(
+    here: Path, tmp_path_factory: pytest.TempPathFactory, infimum: Run
+) -> None:
     write(here, BASIC)
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     done = infimum("check", here / "infimum.toml", "--quiet", cwd=elsewhere)
@@ -67,7 +87,7 @@ def test_paths_are_relative_to_the_file(here: Path, tmp_path_factory: pytest.Tem
     assert list(elsewhere.iterdir()) == []
 
 
-def test_a_missed_target_and_a_fallen_bound(here: Path) -> None:
+def test_a_missed_target_and_a_fallen_bound(here: Path, infimum: Run) -> None:
     write(here, BASIC)
     assert infimum("check", "-q", cwd=here).returncode == 0
     (here / "results" / "toy").rename(here / "released")
@@ -87,7 +107,7 @@ def test_a_missed_target_and_a_fallen_bound(here: Path) -> None:
     assert "does not show that the network is worse" in done.stdout
 
 
-def test_every_option_of_the_method(here: Path) -> None:
+def test_every_option_of_the_method(here: Path, infimum: Run) -> None:
     method = """
 score = "raps"
 penalty = 0.02
@@ -130,7 +150,7 @@ seed = 1
         ("target = 0.5", "target = nan", "target must be"),
         ("target = 0.5", "confidence = 0.9", "neither target nor baseline"),
         ("target = 0.5", 'baseline = "x"', "baseline and tolerance go together"),
-        ("target = 0.5", 'baseline = "nowhere"\ntolerance = 0.1', "nowhere does not exist"),
+        ("target = 0.5", 'baseline = "nowhere"\ntolerance = 0.1', "nowhere does not exist\n"),
         (
             "target = 0.5",
             'baseline = "results/toy"\ntolerance = 0.1',
@@ -149,23 +169,18 @@ seed = 1
     ],
 )
 def test_a_wrong_budget_is_one_line_and_exit_code_2(
-    here: Path,
-    old: str,
-    new: str,
-    message: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    here: Path, old: str, new: str, message: str, infimum: Run
 ) -> None:
     assert old in BASIC
     write(here, BASIC.replace(old, new))
-    done = infimum_inside("check", cwd=here, monkeypatch=monkeypatch, capsys=capsys)
+    done = infimum("check", cwd=here)
     assert done.returncode == 2, done.stdout + done.stderr
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
     assert done.stdout == ""
 
 
-def test_two_networks(here: Path) -> None:
+def test_two_networks(here: Path, infimum: Run) -> None:
     second = BASIC[BASIC.index("[[network]]") :]
     write(here, BASIC + second)
     assert "two networks are named 'toy'" in infimum("check", cwd=here).stderr
@@ -177,19 +192,20 @@ def test_two_networks(here: Path) -> None:
 
 
 def test_a_word_that_the_method_does_not_know(here: Path) -> None:
+    """In a process of its own: here, the types would be checked first."""
     write(here, BASIC.replace('score = "lac"', 'stopping = "never"'))
-    done = infimum("check", cwd=here)
+    done = infimum_outside("check", cwd=here)
     assert (done.returncode, done.stdout) == (2, "")
     assert "'never'" in done.stderr
 
 
-def test_no_budget_file(tmp_path: Path) -> None:
+def test_no_budget_file(tmp_path: Path, infimum: Run) -> None:
     done = infimum("check", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (2, "infimum: infimum.toml does not exist\n")
 
 
 @pytest.mark.parametrize(("target", "tags"), [(0.5, []), (0.9999, ["failure"]), (None, ["skipped"])])
-def test_assess_writes_junit(here: Path, target: float | None, tags: list[str]) -> None:
+def test_assess_writes_junit(here: Path, target: float | None, tags: list[str], infimum: Run) -> None:
     command = ["assess", "--calibration", "cal.npz", "--operation", "ops.npz", "--junit", "r.xml"]
     done = infimum(*command, *(() if target is None else ("--target", target)), "--quiet", cwd=here)
     assert done.returncode == (1 if tags == ["failure"] else 0)

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Protocol
 
 import numpy as np
 import pytest
-from command_line import infimum, infimum_inside
+from command_line import infimum_inside
 from conftest_types import Toy
 
-from infimum import Comparison, Outputs
+from infimum import Comparison, Outputs, assess
+
+
+class Run(Protocol):
+    """`infimum ARGUMENTS` in a folder."""
+
+    def __call__(self, *arguments: object, cwd: Path) -> CompletedProcess[str]: ...
+
+
+@pytest.fixture(name="infimum")
+def in_this_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    def run(*arguments: object, cwd: Path) -> CompletedProcess[str]:
+        return infimum_inside(*arguments, cwd=cwd, monkeypatch=monkeypatch, capsys=capsys)
+
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -22,11 +38,10 @@ def here(toy: Toy, tmp_path_factory: pytest.TempPathFactory) -> Path:
         own.save(folder / f"{kind}-a.npz")
         Outputs(own.logits + 4 * rng.normal(size=own.logits.shape), own.labels).save(folder / f"{kind}-b.npz")
     toy.outputs(600, rng).save(folder / "other.npz")
-    for name in "ab":
-        files = ("--calibration", f"cal-{name}.npz", "--operation", f"ops-{name}.npz")
-        assert infimum("assess", *files, "--out", name, cwd=folder).returncode == 0
-    files = ("--calibration", "cal-b.npz", "--operation", "other.npz")
-    assert infimum("assess", *files, "--out", "other", cwd=folder).returncode == 0
+    for name, operation in (("a", "ops-a"), ("b", "ops-b"), ("other", "other")):
+        calibration = "cal-a" if name == "a" else "cal-b"
+        files = (Outputs.load(folder / f"{file}.npz") for file in (calibration, operation))
+        assess(*files, name=name).save(folder / name)
     return folder
 
 
@@ -34,7 +49,7 @@ OPERATION = ("--operation", "ops-a.npz", "--operation", "ops-b.npz")
 CALIBRATION = ("--calibration", "cal-a.npz", "--calibration", "cal-b.npz")
 
 
-def test_input_by_input(here: Path) -> None:
+def test_input_by_input(here: Path, infimum: Run) -> None:
     names = ("--name", "good", "--name", "bad")
     done = infimum("compare", *OPERATION, *CALIBRATION, *names, "--out", "both", cwd=here)
     assert done.returncode == 0, done.stderr
@@ -48,7 +63,7 @@ def test_input_by_input(here: Path) -> None:
     assert [n["lambda_"] for n in json.loads(alone.stdout)["networks"]] == [None, None]
 
 
-def test_assessments_alone(here: Path) -> None:
+def test_assessments_alone(here: Path, infimum: Run) -> None:
     done = infimum("compare", "a/assessment.json", "b", "--quiet", "--json", "c.json", cwd=here)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     c = Comparison.load(here / "c.json")
@@ -73,20 +88,14 @@ def test_assessments_alone(here: Path) -> None:
         ((*OPERATION, *CALIBRATION, "--k-reg", "auto"), "k_reg must be a number"),
     ],
 )
-def test_refused(
-    here: Path,
-    command: tuple[str, ...],
-    message: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    done = infimum_inside("compare", *command, cwd=here, monkeypatch=monkeypatch, capsys=capsys)
+def test_refused(here: Path, command: tuple[str, ...], message: str, infimum: Run) -> None:
+    done = infimum("compare", *command, cwd=here)
     assert done.returncode == 2, done.stdout
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
 
 
-def test_different_inputs_may_be_allowed(here: Path) -> None:
+def test_different_inputs_may_be_allowed(here: Path, infimum: Run) -> None:
     done = infimum("compare", "a", "other", "--allow-different-inputs", cwd=here)
     assert done.returncode == 0, done.stderr
     assert "warning: the inputs differ" in done.stdout
