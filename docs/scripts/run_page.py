@@ -47,7 +47,7 @@ def run(page: Path, folder: Path) -> tuple[subprocess.CompletedProcess[str], lis
     text, commands = as_script(page, folder)
     script = folder / "page.py"
     script.write_text(text, encoding="utf-8")
-    done = subprocess.run(  # noqa: S603 - our own pages
+    done = subprocess.run(
         [sys.executable, str(script)], cwd=folder, capture_output=True, text=True, check=False, timeout=300
     )
     return done, commands

@@ -47,7 +47,7 @@ def main() -> None:
                 "--hide-scrollbars",
                 f"--window-size={width},{height}",
             ]
-            subprocess.run(  # noqa: S603 - our own page
+            subprocess.run(
                 [browser(), *options, f"--screenshot={picture}", page],
                 check=True,
                 capture_output=True,

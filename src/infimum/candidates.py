@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from infimum.bounds import (
     Bound,
@@ -52,11 +51,10 @@ SELECTED = "the labels were drawn in strata, not as one random sample"
 
 @dataclass
 class Candidates:
-    """Bounds by name, why others are not given, and the levels of the labelled rows where a calibration gives any."""
+    """Bounds by name, and why others are not given."""
 
     made: dict[str, Candidate] = field(default_factory=dict)
     withheld: dict[str, str] = field(default_factory=dict)
-    levels: Float[np.ndarray, " n"] | None = None
 
     def withhold(self, why: str, *names: str) -> None:
         """Say why these are not given."""
@@ -64,12 +62,8 @@ class Candidates:
 
     @property
     def contenders(self) -> dict[str, Candidate]:
-        """The finite-sample bounds worth choosing among: the others are below one of these for nearly all data.
-
-        Without levels nothing can be rehearsed, so the first alone.
-        """
-        found = {name: self.made[name] for name in CONTENDERS if name in self.made}
-        return found if self.levels is not None else dict(list(found.items())[:1])
+        """The finite-sample bounds worth choosing among: the others are below one of these for nearly all data."""
+        return {name: self.made[name] for name in CONTENDERS if name in self.made}
 
 
 def candidates(
@@ -100,7 +94,6 @@ def candidates(
 def _in_strata(found: Candidates, design: Design, seed: int) -> None:
     for name in (name for name in METHODS if name.startswith("stratified")):
         found.made[name] = partial(stratified_bound, design, name, seed)
-    found.levels = None if design.levels is None else design.levels[design.stratum]
     found.withhold(SELECTED, *(name for name in METHODS if not name.startswith("stratified")))
 
 
@@ -206,13 +199,13 @@ def _prediction_powered(
         found.withhold(str(why), *names)
         return
     model: Levels = fit_levels(calibration)
-    found.levels = model.of(rows.outputs)
+    labelled = model.of(rows.outputs)
     unlabelled = model.of(operation, first_row=len(rows))[~rows_also_in(rows.outputs, operation)]
     if not len(unlabelled):
         found.withhold("every operation input is a labelled row too: none is left without a label", *names)
         return
     for name, method in zip(names, ("asymptotic", "betting"), strict=True):
-        found.made[name] = partial(_powered, method, found.levels, unlabelled)
+        found.made[name] = partial(_powered, method, labelled, unlabelled)
 
 
 def _powered(method: Any, labelled: Any, unlabelled: Any, correct: Any, confidence: float) -> Bound:

@@ -49,7 +49,7 @@ def certify(
     method
         One of `METHODS`, named before the labels are seen. None: "clopper_pearson"; "class_profile" with
         `profile`; "stratified_chernoff" for rows drawn in strata. "auto": `bounds.best`, which chooses among
-        finite-sample ones without peeking.
+        finite-sample ones and splits the error over them.
     operation
         Outputs on unlabelled inputs. Labelled rows among them are left out of them.
     calibration
@@ -77,7 +77,7 @@ def certify(
         raise InputError(f"method must be one of {', '.join(METHODS)} or {AUTO}, not {method!r}")
     _check_together(rows, operation, calibration)
     found = candidates(rows, operation, calibration, profile, seed)
-    judge, others = _judge(found, rows, method, profile is not None, confidence, seed)
+    judge, others = _judge(found, rows, method, profile is not None, confidence)
     alike = None
     if operation is not None and rows.outputs is not None and rows.design is None and profile is None:
         alike = exchangeability(rows.outputs, operation, seed=seed)
@@ -138,7 +138,7 @@ def _check_together(
 
 
 def _judge(
-    found: Candidates, rows: Labelled, method: str | None, profiled: bool, confidence: float, seed: int
+    found: Candidates, rows: Labelled, method: str | None, profiled: bool, confidence: float
 ) -> tuple[Bound, list[Bound]]:
     """The bound that decides, and all others; which one decides does not depend on the labels."""
     if method is None:
@@ -150,7 +150,7 @@ def _judge(
             else "clopper_pearson"
         )
     if method == AUTO:
-        judge = best(found.contenders, rows.correct, confidence, found.levels, seed)
+        judge = best(found.contenders, rows.correct, confidence)
     elif method in found.made:
         judge = found.made[method](rows.correct, confidence)
     else:

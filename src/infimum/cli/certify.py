@@ -33,7 +33,7 @@ def certify(
         typer.Option(
             "--method",
             metavar="NAME|auto",
-            help="The bound that decides; name it before you look. auto: chosen without peeking. (default: "
+            help="The bound that decides; name it before you look. auto: the largest, its choice paid for. (default: "
             "clopper_pearson; for rows drawn in strata stratified_chernoff; with --profile class_profile)",
         ),
     ] = None,
