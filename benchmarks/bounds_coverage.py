@@ -259,7 +259,7 @@ def page(table: list[tuple[str, dict[str, Cell]]], settings: str, inputs: int) -
     heads = {name: name if cell.proven else f"≈ {name}" for name, cell in table[0][1].items()}
     lines = [INTRODUCTION.format(settings=settings, inputs=inputs, bootstrap=BOOTSTRAP), "## In short\n"]
     lines.append(
-        "| bound | draws | misses %, all cells | worst cell | cells with ! | median gap ÷ Clopper–Pearson's | narrower in |"
+        "| bound | draws | misses %, all cells | worst cell | cells with ! | median gap ÷ Cl.–P.'s | narrower in |"
     )
     lines.append("| --- " * 7 + "|")
     for name, head in heads.items():
