@@ -199,7 +199,7 @@ class Cell:
     @property
     def too_many(self) -> bool:
         """More misses than a chance of 5 % explains: above the 99.9 % quantile of the binomial."""
-        return self.misses > binom.ppf(0.999, self.draws, 0.05)
+        return bool(self.misses > binom.ppf(0.999, self.draws, 0.05))
 
     @property
     def share(self) -> str:
