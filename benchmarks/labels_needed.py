@@ -3,10 +3,10 @@
     python benchmarks/labels_needed.py [--outputs ../shared/data/outputs] [--study DIR] [--draws 100]
 
 The first folder holds what two published networks said, cifar10_vgg16.npz and cifar100_densenet-bc-100.npz (`probs`,
-`labels`). --study: what the study's networks said on their test sets, DIR/<data set>-<level>/test.npz (`logits`,
-`labels`), as `infimum study` leaves them. A tenth of the rows calibrates λ(x), another tenth recalibrates it
-(isotonic regression), the rest is the operation, whose accuracy is the truth. Of these, n labels are drawn anew for
-every draw: at random, or in 6 strata of the recalibrated level; n is at most a third of them.
+`labels`). --study: what the networks of `infimum reproduce` said on their test sets, DIR/<data set>-<level>/test.npz
+(`logits`, `labels`). A tenth of the rows calibrates λ(x), another tenth recalibrates it (isotonic regression), the
+rest is the operation, whose accuracy is the truth. Of these, n labels are drawn anew for every draw: at random, or in
+6 strata of the recalibrated level; n is at most a third of them.
 """
 
 from __future__ import annotations
