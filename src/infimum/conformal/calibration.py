@@ -236,7 +236,9 @@ class Calibration:
         unsure = self._table.take(count) <= fixed + (computed + margin)
         near = np.flatnonzero(unsure)
         if len(near):
-            fixed, computed, margin = (np.broadcast_to(x, count.shape)[near] for x in (fixed, computed, margin))
+            fixed, computed, margin = (
+                np.broadcast_to(x, count.shape)[near] for x in (fixed, computed, margin)
+            )
             at = np.searchsorted(self.keys, keys(fixed, computed - margin), side="left")
             count[near] = at
             nearest = self.keys[np.minimum(at, self.n - 1)]
