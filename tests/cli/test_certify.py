@@ -13,8 +13,8 @@ import pytest
 from conftest_types import Toy
 
 from infimum import Outputs
-from infimum.certificate import Certificate
-from infimum.planning import Plan
+from infimum.certification.certificate import Certificate
+from infimum.certification.planning import Plan
 
 
 def infimum(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:

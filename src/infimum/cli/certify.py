@@ -82,11 +82,11 @@ def certify(
     Examples: infimum certify --labels labelled.npz --target 0.99
     infimum certify --labels batch7.npz --target 0.99 --sequential state.json
     """
-    from infimum.certification import certify as certify_rows
+    from infimum.certification.certify import certify as certify_rows
+    from infimum.certification.labelled import Labelled
+    from infimum.certification.sequence_file import add_to_state
     from infimum.files import check_can_make, write_bytes
-    from infimum.labelled import Labelled
     from infimum.outputs import Outputs
-    from infimum.sequence_file import add_to_state
 
     if json is not None and json != "-":
         check_can_make(Path(json), inputs=(labels, operation, calibration, sequential))

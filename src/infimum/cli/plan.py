@@ -81,7 +81,7 @@ def plan(
         raise InputError(
             "--target is needed: the reliability to show (or --select N, to choose inputs to label)"
         )
-    from infimum.planning import plan as make_plan
+    from infimum.certification.planning import plan as make_plan
     from infimum.report.power_curve import to_svg
 
     if json is not None and json != "-":
@@ -113,7 +113,7 @@ def plan(
 def _select(operation: Outputs, calibration: Path, n: int, out: Path, seed: int, quiet: bool) -> None:
     import numpy as np
 
-    from infimum.selection import select
+    from infimum.certification.selection import select
 
     drawn = select(operation, calibration_from(calibration), n, seed=seed)
     drawn.save(out)

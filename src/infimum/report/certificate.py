@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from infimum.bounds import Bound
-from infimum.certificate import Certificate
+from infimum.certification.certificate import Certificate
 from infimum.report.figures import alike, floor4, named, percent, printable
 from infimum.report.text import WIDTH
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from infimum.planning import Need, Plan
+from infimum.certification.planning import Need, Plan
 from infimum.report.figures import named, percent
 from infimum.report.text import WIDTH
 

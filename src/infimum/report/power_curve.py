@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from html import escape
 
+from infimum.certification.planning import Plan, PlannedMethod
 from infimum.checks import Real
-from infimum.planning import Plan, PlannedMethod
 from infimum.report.figures import named
 
 WIDTH, HEIGHT = 760, 420

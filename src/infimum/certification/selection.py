@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from infimum.bounds import allocate, strata
+from infimum.certification.planning import operation_levels
 from infimum.checks import Array, check_seed
 from infimum.conformal import Calibration
 from infimum.csv_files import write_csv
@@ -16,7 +17,6 @@ from infimum.errors import InputError
 from infimum.files import write_npz
 from infimum.outputs import Outputs
 from infimum.overlap import rows_also_in
-from infimum.planning import operation_levels
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,13 +13,13 @@ import numpy as np
 
 from infimum.bounds.base import check_confidence
 from infimum.bounds.observations import check_bounded
-from infimum.certificate import Certificate
+from infimum.certification.certificate import Certificate
+from infimum.certification.design import Design
+from infimum.certification.labelled import Labelled
+from infimum.certification.sequence import Sequence, check_same
 from infimum.checks import Real, check_labels, check_weights, exact_fraction
-from infimum.design import Design
 from infimum.errors import InputError
 from infimum.files import check_can_make, read_bytes, replace_file
-from infimum.labelled import Labelled
-from infimum.sequence import Sequence, check_same
 
 SCHEMA = "infimum/sequence/1"
 

@@ -21,11 +21,11 @@ from infimum.bounds import (
     stratified,
 )
 from infimum.bounds.choice import Candidate
+from infimum.certification.design import Design
+from infimum.certification.labelled import Labelled
+from infimum.certification.levels import Levels, fit_levels
 from infimum.conformal import Calibration, Margin, calibrate
-from infimum.design import Design
 from infimum.errors import InputError
-from infimum.labelled import Labelled
-from infimum.levels import Levels, fit_levels
 from infimum.outputs import Outputs
 from infimum.overlap import rows_also_in
 

@@ -10,13 +10,13 @@ import numpy as np
 import infimum
 from infimum.bounds import Bound, Exchangeability, best, clopper_pearson_per_class, exchangeability
 from infimum.bounds.base import check_confidence
-from infimum.candidates import ASYMPTOTIC, METHODS, Candidates, candidates
 from infimum.caveats import FEW, contradicted, not_alike
-from infimum.certificate import Certificate
+from infimum.certification.candidates import ASYMPTOTIC, METHODS, Candidates, candidates
+from infimum.certification.certificate import Certificate
+from infimum.certification.labelled import Labelled
 from infimum.checks import Real, check_seed, exact_fraction
 from infimum.conformal import Calibration
 from infimum.errors import InputError
-from infimum.labelled import Labelled
 from infimum.outputs import Outputs, check_one_network
 from infimum.overlap import rows_also_in
 from infimum.results import Target

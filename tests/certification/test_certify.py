@@ -11,14 +11,14 @@ from scipy.stats import binom
 
 from infimum import InputError, Outputs
 from infimum.bounds import clopper_pearson, prediction_powered
-from infimum.candidates import ASYMPTOTIC, METHODS, stratified_bound
-from infimum.certificate import Certificate
-from infimum.certification import certify
+from infimum.certification.candidates import ASYMPTOTIC, METHODS, stratified_bound
+from infimum.certification.certificate import Certificate
+from infimum.certification.certify import certify
+from infimum.certification.design import Design
+from infimum.certification.labelled import Labelled
+from infimum.certification.levels import fit_levels
+from infimum.certification.selection import select
 from infimum.conformal import calibrate
-from infimum.design import Design
-from infimum.labelled import Labelled
-from infimum.levels import fit_levels
-from infimum.selection import select
 
 
 @pytest.fixture(scope="module")

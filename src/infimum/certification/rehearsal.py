@@ -12,10 +12,10 @@ from jaxtyping import Bool, Float
 from infimum.bounds import allocate, prediction_powered, strata
 from infimum.bounds.anytime import log_capital
 from infimum.bounds.strata import CERTAIN
-from infimum.candidates import stratified_bound
+from infimum.certification.candidates import stratified_bound
+from infimum.certification.design import Design
+from infimum.certification.power import first_met
 from infimum.checks import Array
-from infimum.design import Design
-from infimum.power import first_met
 
 STRATIFIED = ("stratified_chernoff", "stratified_e_process", "stratified_signed_root")
 

@@ -12,10 +12,10 @@ from scipy.stats import binom
 
 from infimum import InputError, Outputs
 from infimum.bounds import anytime, stratified
-from infimum.design import Design
-from infimum.labelled import Labelled
-from infimum.sequence import Sequence
-from infimum.sequence_file import add_to_state, load_sequence
+from infimum.certification.design import Design
+from infimum.certification.labelled import Labelled
+from infimum.certification.sequence import Sequence
+from infimum.certification.sequence_file import add_to_state, load_sequence
 
 
 def batch(start: int, n: int, correct: object = 1, **others: object) -> Labelled:

@@ -9,11 +9,11 @@ import numpy as np
 from jaxtyping import Bool
 
 from infimum.bounds import Bound, anytime, stratified
-from infimum.certificate import Certificate
+from infimum.certification.certificate import Certificate
+from infimum.certification.design import ROUNDING, Design
+from infimum.certification.labelled import Labelled
 from infimum.checks import Array
-from infimum.design import ROUNDING, Design
 from infimum.errors import InputError
-from infimum.labelled import Labelled
 from infimum.results import Target
 
 STOPPED = (

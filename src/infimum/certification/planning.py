@@ -12,13 +12,13 @@ from jaxtyping import Float
 
 import infimum
 from infimum.bounds.base import check_confidence
+from infimum.certification.levels import fit_levels
+from infimum.certification.power import check_chance, fewest_labels, labels_needed, power
+from infimum.certification.rehearsal import World, rehearsed, stopping_times
 from infimum.checks import Array, Real, check_seed
 from infimum.conformal import Calibration
 from infimum.errors import InputError
-from infimum.levels import fit_levels
 from infimum.outputs import Outputs, check_one_network
-from infimum.power import check_chance, fewest_labels, labels_needed, power
-from infimum.rehearsal import World, rehearsed, stopping_times
 
 SCHEMA = "infimum/plan/1"
 
@@ -254,7 +254,7 @@ def _anytime(
 
 def _simulated(method: str, ns: list[int], reached: list[Array], draws: int) -> PlannedMethod:
     """Power at each n, made increasing, and where it passes each probability of success."""
-    from infimum.candidates import ASYMPTOTIC
+    from infimum.certification.candidates import ASYMPTOTIC
     from infimum.estimators.isotonic import isotonic_values
 
     each = np.repeat(np.arange(len(ns)), draws)

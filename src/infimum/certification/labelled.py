@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Bool
 
 from infimum.bounds.observations import check_correct
+from infimum.certification.design import Design, read_design
 from infimum.checks import Array, check_vector
 from infimum.csv_files import read_csv
-from infimum.design import Design, read_design
 from infimum.errors import InputError
 from infimum.files import read_arrays
 from infimum.outputs import PROBABILITIES, Outputs
