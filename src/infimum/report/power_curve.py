@@ -31,7 +31,7 @@ def to_svg(p: Plan) -> str:
     def y(power: Real) -> float:
         return TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - min(1.0, max(0.0, power)))
 
-    title = f"Labels to show {p.target:g} at confidence {p.confidence:g}, if the truth is {p.expected:.6g}"
+    title = f"Probability of showing {p.target:g} at confidence {p.confidence:g}, if the truth is {p.expected:.6g}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
         f'font-size="12" role="img"><title>{escape(title)}</title>',
