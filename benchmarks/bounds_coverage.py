@@ -298,6 +298,8 @@ A cell holds the misses (bound above the truth) in per cent, nominally at most 5
 - "… of every class" misses when any class's bound does; its gap is the mean over the classes, to each class's accuracy.
 - "betting, every time" misses when any of the bounds after 1, 2, …, n labels does.
 - The bootstrap here draws {bootstrap} times.
+- A slow bound sees the first draws only, so that its gap is noisier than the others'. Where it is near another's, more
+  draws are needed to tell them apart.
 - A belief has no share of repetitions: `conservative_bayes` is not in the table.
 """
 
