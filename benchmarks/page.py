@@ -52,8 +52,8 @@ SECTIONS = {
     "sampling_speed": Section(
         "A million samples of a mixture",
         (),
-        "Target: 10 × faster. A Gaussian mixture behind a linear head is a Gaussian mixture of logits, so ten normals a "
-        "sample do what 128 do in feature space.",
+        "Target: 10 × faster. A Gaussian mixture behind a linear head is a Gaussian mixture of logits, so ten normals "
+        "a sample do what 128 do in feature space.",
     ),
     "sobol": Section(
         "Fewer samples by Sobol points",

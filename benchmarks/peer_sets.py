@@ -17,7 +17,6 @@ from unittest.mock import MagicMock
 
 import numpy as np
 
-
 UNUSED = ("graph", "regression", "llm", "classification.loss", "classification.trainer")
 """Parts of torchcp that import further packages; prediction sets do not use them."""
 

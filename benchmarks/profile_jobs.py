@@ -9,8 +9,8 @@ from an npz file to a CSV file. The profiler slows Python code down and leaves w
 from __future__ import annotations
 
 import argparse
-import cProfile
 import contextlib
+import cProfile
 import io
 import pstats
 import tempfile

@@ -14,14 +14,13 @@ import argparse
 
 import numpy as np
 from paper_loop import levels_by_rescoring
-from sampling_data import features, head
+from sampling_data import APART, world
 from sampling_speed import as_sklearn
 from sklearn.mixture import GaussianMixture as SklearnMixture
 from timing import extra_memory, machine, medians, print_table
 
 from infimum import Head, Stopping
-from infimum.conformal import RAPS, calibrate
-from infimum.manifold import fit_gmm
+from infimum.conformal import RAPS
 from infimum.sampling import sample_lambda
 
 
@@ -50,39 +49,44 @@ def main() -> None:
     parser.add_argument("--loop-runs", type=int, default=1)
     options = parser.parse_args()
     print(machine() + "\n")
-    layer = head(options.features)
-    x, _ = features(5000, options.features, seed=2)
-    labelled, labels = features(1000, options.features, seed=3)
-    logits = layer.logits(labelled)
-    cal = calibrate(logits, labels)
-    law = fit_gmm(x, layer.logits(x).argmax(axis=1))
-    mixture = as_sklearn(law)
     few = max(1, options.iterations // 10)
+    rows: list[tuple[object, ...]] = []
+    for name, apart in APART.items():
+        layer, logits, labels, cal, law = world(options.features, apart)
+        mixture = as_sklearn(law)
 
-    def loop(iterations: int) -> float:
-        return paper_loop(mixture, layer, logits, labels, iterations, options.batch)
+        def loop(iterations: int) -> float:
+            return paper_loop(mixture, layer, logits, labels, iterations, options.batch)  # noqa: B023
 
-    def ours(iterations: int) -> float:
-        rule = Stopping("samples", max_samples=iterations * options.batch, batch=options.batch)
-        return sample_lambda(law, layer, cal, rule, step=0.01, empty="zero").summary.value
+        def ours(iterations: int) -> float:
+            rule = Stopping("samples", max_samples=iterations * options.batch, batch=options.batch)
+            return sample_lambda(law, layer, cal, rule, step=0.01, empty="zero").summary.value  # noqa: B023
 
-    values: list[float] = []
-    (slow,) = medians(lambda: values.append(loop(options.iterations)), runs=options.loop_runs, warm=False)
-    (fast,) = medians(lambda: values.append(ours(options.iterations)), runs=options.runs)
-    rows = []
-    for name, work, seconds, value in (("loop", loop, slow, values[0]), ("infimum", ours, fast, values[-1])):
-        memory = [extra_memory(lambda work=work, i=i: work(i)) for i in (few, options.iterations)]
-        rows.append(
-            (
-                name,
-                f"{value:.4f}",
-                f"{seconds:.2f} s",
-                f"{slow / seconds:.0f}",
-                *(f"{m:.0f} MiB" for m in memory),
-            )
+        values: list[float] = []
+        (slow,) = medians(
+            lambda: values.append(loop(options.iterations)),  # noqa: B023
+            runs=options.loop_runs,
+            warm=False,
         )
-    head_row = ("way", "λ, δ = 0.01", "median", "times faster")
-    print_table((*head_row, f"memory, {few} iterations", f"memory, {options.iterations}"), rows)
+        (fast,) = medians(lambda: values.append(ours(options.iterations)), runs=options.runs)  # noqa: B023
+        for way, work, seconds, value in (
+            ("loop", loop, slow, values[0]),
+            ("infimum", ours, fast, values[-1]),
+        ):
+            memory = [extra_memory(lambda work=work, i=i: work(i)) for i in (few, options.iterations)]
+            cells = (f"{value:.4f}", f"{seconds:.2f} s", f"{slow / seconds:.0f}")
+            rows.append((f"{name}, {way}", *cells, *(f"{m:.0f} MiB" for m in memory)))
+    print_table(
+        (
+            "network, way",
+            "λ, δ = 0.01",
+            "median",
+            "times faster",
+            f"memory, {few} iterations",
+            f"memory, {options.iterations}",
+        ),
+        rows,
+    )
 
 
 if __name__ == "__main__":

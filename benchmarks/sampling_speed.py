@@ -11,13 +11,13 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from sampling_data import features, head
+from sampling_data import world
 from sklearn.mixture import GaussianMixture as SklearnMixture
 from timing import machine, medians, print_table
 
 from infimum import Head, Stopping
-from infimum.conformal import Calibration, LambdaSummary, calibrate
-from infimum.manifold import GaussianMixture, fit_gmm
+from infimum.conformal import Calibration, LambdaSummary
+from infimum.manifold import GaussianMixture
 from infimum.sampling import Sampling, sample_lambda
 
 BATCH = 20_000
@@ -48,11 +48,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()
     print(machine() + "\n")
-    layer = head(options.features)
-    x, _ = features(5000, options.features, seed=2)
-    labelled, labels = features(1000, options.features, seed=3)
-    cal = calibrate(layer.logits(labelled), labels)
-    law = fit_gmm(x, layer.logits(x).argmax(axis=1))
+    layer, _, _, cal, law = world(options.features)
     mixture = as_sklearn(law)
     slow: list[LambdaSummary] = []
     fast: list[Sampling] = []

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import TypeVar, cast
 
 Item = TypeVar("Item")
 
@@ -35,3 +35,22 @@ def for_each(work: Callable[[Item], None], items: Sequence[Item]) -> None:
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
+
+
+def ahead(items: Iterator[Item]) -> Iterator[Item]:
+    """The same items in the same order, each made on another thread while the one before is in use.
+
+    One item is made more than is used where the consumer stops early.
+
+    >>> list(ahead(iter("abc")))
+    ['a', 'b', 'c']
+    """
+    if THREADS == 1:
+        yield from items
+        return
+    end = object()
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, items, end)
+        while (item := coming.result()) is not end:
+            coming = pool.submit(next, items, end)
+            yield cast(Item, item)

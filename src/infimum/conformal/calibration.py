@@ -18,7 +18,7 @@ from jaxtyping import Bool, Complex, Float, Int
 
 from infimum.checks import Array, Real, check_finite, check_logits, check_vector, exact_fraction
 from infimum.conformal.draws import Draws, Stream, uniform_draws
-from infimum.conformal.ranking import CHUNK, Ranked, ranked_rows, relative_error, top_two
+from infimum.conformal.ranking import CHUNK, COLUMNS_FIRST, Ranked, ranked_rows, relative_error, top_two
 from infimum.conformal.scores import Score, keys
 from infimum.conformal.search import count_below, padded
 from infimum.conformal.success import Empty, Step, levels_of
@@ -99,7 +99,12 @@ class Calibration:
             result.count_second[rows] = self.n + 1 - below_second
 
         u = None if u is None else check_draws(u, n)
-        for_each(one_chunk, self._chunks(n, first_row, least=ROWS))
+        chunks = self._chunks(n, first_row, least=ROWS)
+        if self.n_classes > COLUMNS_FIRST:
+            for_each(one_chunk, chunks)
+        else:  # numpy's calls on few classes are so short that two threads only wait for Python's lock
+            for rows in chunks:
+                one_chunk(rows)
         return result
 
     def success_levels(
