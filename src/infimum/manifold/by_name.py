@@ -8,10 +8,13 @@ from infimum.checks import Array, Real
 from infimum.errors import InputError
 from infimum.manifold.base import Manifold
 from infimum.manifold.class_gaussians import fit_class_gaussians
+from infimum.manifold.flow import fit_flow
 from infimum.manifold.gmm import Covariance, fit_gmm
 from infimum.manifold.kernel import fit_kernel
+from infimum.manifold.neighbors import fit_neighbors
+from infimum.manifold.tree import fit_tree
 
-ManifoldName = Literal["kernel", "gmm", "class-gaussians", "none"]
+ManifoldName = Literal["kernel", "gmm", "class-gaussians", "neighbors", "tree", "flow", "none"]
 
 
 def fit_manifold(
@@ -23,7 +26,7 @@ def fit_manifold(
     bandwidth: Real = 0.1,
     seed: int = 0,
 ) -> Manifold:
-    """Fit "kernel" (the default), "gmm" or "class-gaussians" to features (n, d) of predicted classes (n,).
+    """Fit the manifold called `name` (None: "kernel") to features (n, d) of predicted classes (n,).
 
     Raises InputError for a covariance that the manifold does not know, and as the manifolds do.
 
@@ -38,4 +41,10 @@ def fit_manifold(
         return fit_gmm(features, predicted, components, cast(Covariance, covariance), seed)
     if name == "class-gaussians":
         return fit_class_gaussians(features, predicted, covariance)
+    if name == "neighbors":
+        return fit_neighbors(features, predicted)
+    if name == "tree":
+        return fit_tree(features, predicted)
+    if name == "flow":
+        return fit_flow(features, predicted, seed)
     return fit_kernel(features, predicted, bandwidth)
