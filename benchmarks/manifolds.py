@@ -90,16 +90,26 @@ def main() -> None:
         row([network.name, f"{real.value:.4f}", f"{error:.4f}", *cells])
     print("\nBy manifold; `features`: λ on the real features that the manifolds are fitted to, no sampling.")
     print("Time: fit, 100,000 samples and their scoring, and the comparison itself.\n")
-    row(["manifold", "mean abs. difference", "max", f"within {AIM}", "mean AUC", "mean held-out log-likelihood", "s"])
+    row(
+        [
+            "manifold",
+            "mean abs. difference",
+            "max",
+            f"within {AIM}",
+            "mean AUC",
+            "mean held-out log-likelihood",
+            "s",
+        ]
+    )
     print(f"|{' --- |' * 7}")
     for name, values in found.items():
         table = np.array(values)
         difference = np.abs(table[:, 0])
-        auc, likelihood, seconds = ("" if np.isnan(v).any() else v.mean() for v in table[:, 1:].T)
-        row(
-            [name, f"{difference.mean():.4f}", f"{difference.max():.4f}", f"{(difference <= AIM).sum()} of {len(table)}"]
-            + ["" if v == "" else f"{v:.{d}f}" for v, d in ((auc, 3), (likelihood, 2), (seconds, 1))]
-        )
+        within = f"{(difference <= AIM).sum()} of {len(table)}"
+        cells = [name, f"{difference.mean():.4f}", f"{difference.max():.4f}", within]
+        for column, digits in zip(table[:, 1:].T, (3, 2, 1), strict=True):
+            cells.append("" if np.isnan(column).any() else f"{column.mean():.{digits}f}")
+        row(cells)
     print(f"\nBandwidths chosen by leave-one-out likelihood: {', '.join(f'{h:.2f}' for h in bandwidths)}.")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -40,7 +42,7 @@ def test_any_batches_added_in_any_way_give_the_moments_of_all(
     x, y = data(n, seed)
     edges = [0, *sorted(min(cut, n) for cut in cuts), n]
     one, total = ClassMoments(3, 5, kind), ClassMoments(3, 5, kind)
-    for start, stop in zip(edges, edges[1:], strict=False):
+    for start, stop in pairwise(edges):
         if stop > start:
             one.add(x[start:stop], y[start:stop])
             part = ClassMoments(3, 5, kind)

@@ -60,7 +60,7 @@ def test_a_tree_keeps_the_mean_and_covariance_of_each_class() -> None:
 def test_a_tree_follows_a_shape_that_one_gaussian_cannot() -> None:
     """Two far clusters of one class: samples between them, half of one Gaussian's, are gone."""
     rng = np.random.default_rng(0)
-    x = np.concatenate([rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + [40, 0]])
+    x = np.concatenate([rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + np.array([40, 0])])
     zero = np.zeros(200, dtype=int)
     between = [
         ((s > 10) & (s < 30)).mean()

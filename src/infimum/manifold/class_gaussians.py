@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -117,7 +118,7 @@ def fit_class_gaussians(features: Array, predicted: Array, covariance: str = "fu
     if len(part) != len(x):
         raise InputError(f"predicted has {len(part)} entries, but there are {len(x)} features")
     part, (n, d) = part.reshape(-1), x.shape
-    precision = np.dtype(np.float32 if x.dtype in (np.float16, np.float32) else np.float64)
+    precision = np.float32 if x.dtype in (np.float16, np.float32) else np.float64
     if kind in ("tied", "diag", "spherical"):
         moments = ClassMoments(d, len(classes), SCATTER[kind])
         moments.add(x, part)
@@ -135,7 +136,9 @@ def fit_class_gaussians(features: Array, predicted: Array, covariance: str = "fu
         pooled = moments.covariances()
         effective = float(np.trace(pooled) ** 2 / max((pooled**2).sum(), 1e-300))
         lean = effective / (effective + counts)
-        own = [(math.sqrt(1 - a) * square_root(r)).astype(precision) for a, r in zip(lean, roots, strict=True)]
+        own = [
+            (math.sqrt(1 - a) * square_root(r)).astype(precision) for a, r in zip(lean, roots, strict=True)
+        ]
         share, shared = np.sqrt(lean), _root_of(pooled)
     else:
         own, left = [], np.zeros(d)
@@ -166,7 +169,9 @@ def fit_stream(
     moments = None
     for features, predicted in batches:
         if moments is None:
-            moments = ClassMoments(check_matrix(features, "manifold features").shape[1], n_classes, SCATTER[covariance])
+            moments = ClassMoments(
+                check_matrix(features, "manifold features").shape[1], n_classes, SCATTER[covariance]
+            )
         moments.add(features, predicted)
     if moments is None:
         raise InputError("there is no batch of features to fit a manifold to")
@@ -174,7 +179,7 @@ def fit_stream(
 
 
 def fit_moments(
-    moments: ClassMoments, covariance: str, precision: np.dtype[np.floating] = np.dtype(np.float64)
+    moments: ClassMoments, covariance: str, precision: type[np.floating[Any]] = np.float64
 ) -> ClassGaussians:
     """Class Gaussians of these moments, whose scatter must be the one that `covariance` needs.
 
@@ -203,7 +208,13 @@ def fit_moments(
 
 
 def _law(
-    counts: Array, means: Array, own: list[Array], shared: Array, share: Array, fit: ManifoldFit, precision: np.dtype
+    counts: Array,
+    means: Array,
+    own: list[Array],
+    shared: Array,
+    share: Array,
+    fit: ManifoldFit,
+    precision: np.dtype,
 ) -> ClassGaussians:
     rest = (values.astype(precision, copy=False) for values in (means, shared, share))
     means, shared, share = rest

@@ -74,7 +74,7 @@ def choose_bandwidth(logits: Float[np.ndarray, "m K"], predicted: Int[np.ndarray
 
 def _left_out(x: Float[np.ndarray, "m k"]) -> Float[np.ndarray, " h"]:
     """Log-likelihood of a class by bandwidth, each point from all others, scaled up to all its points."""
-    left, values, right = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)
+    left, values, _ = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)
     rank = int((values > values[0] * math.sqrt(SINGULAR)).sum()) if len(values) else 0
     if rank == 0:
         return np.zeros(len(BANDWIDTHS))
@@ -99,7 +99,7 @@ def _exponents(x: Array, points: Array, h: float) -> Float[np.ndarray, "n m"]:
 
 
 def _log_noise(rank: int, h: float) -> float:
-    """log of √(2π)^r times the deviations h/√(1+h²)."""
+    """Log of √(2π)^r times the deviations h/√(1+h²)."""
     return rank * (0.5 * math.log(2 * math.pi) + math.log(h) - 0.5 * math.log1p(h * h))
 
 

@@ -1,10 +1,10 @@
 """Normalising flow: an invertible network that turns normals into features, trained by maximum likelihood.
 
 RealNVP (Dinh, Sohl-Dickstein and Bengio, 2017): layers that each scale and shift one half of the features by what a
-small network makes of the other half and of the predicted class. Features are first centred on their class's mean and divided
-by the deviation within classes; those that never vary within a class are kept as the constants they are. Training stops when the log-likelihood of a tenth of the rows, set aside, no
-longer rises. Needs the extra `flow` (zuko, torch). Features that are exactly 0 in part, as behind a ReLU, have no
-density that a flow could have; compare `fidelity` before using it.
+small network makes of the other half and of the predicted class. Features are first centred on their class's mean and
+divided by the deviation within classes; those that never vary within a class are kept as the constants they are.
+Training stops when the log-likelihood of a tenth of the rows, set aside, no longer rises. Needs the extra `flow` (zuko,
+torch). Features that are often exactly 0, as behind a ReLU, have no density that a flow could have: see `fidelity`.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ def fit_flow(features: Array, predicted: Array, seed: int = 0, epochs: int = EPO
     live = np.flatnonzero(scale > 1e-9 * np.abs(means).max(axis=0))  # beyond rounding
     if len(x) < 20 or len(live) < 2:
         raise InputError(
-            f"a flow needs 20 rows and 2 features that vary within a class, not {len(x)} and {len(live)}: use the kernel manifold"
+            f"a flow needs 20 rows and 2 features that vary within a class, not {len(x)} and {len(live)}: "
+            "use the kernel manifold"
         )
     torch, zuko = _packages()
     standard = torch.from_numpy((x[:, live] / scale[live]).astype(np.float32))
@@ -141,7 +142,9 @@ def _train(
         if now > best:
             best, best_epoch, state = now, epoch, copy.deepcopy(network.state_dict())
     if not np.isfinite(best):
-        raise InputError("the flow's training diverged: use another manifold, or look at the features' outliers")
+        raise InputError(
+            "the flow's training diverged: use another manifold, or look at the features' outliers"
+        )
     network.load_state_dict(state)
     return best, epoch, epoch - best_epoch >= PATIENCE
 

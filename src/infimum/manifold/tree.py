@@ -1,9 +1,9 @@
 """Density tree: each predicted class is cut into small boxes, and each box holds the Gaussian of its points.
 
-A box is cut at the median of the feature that varies most in it, until a cut would leave fewer than `leaf`
-points on a side (k-d tree, Bentley, 1975; density trees, Ram and Gray, 2011). A leaf of n_l points has weight n_l/n, the
-mean and the 1/n_l covariance of its points. The tree keeps the mean and covariance of each class, and follows shapes
-that one Gaussian cannot. Its law is a mixture of Gaussians, so a linear head pushes it forward exactly.
+A box is cut at the median of the feature that varies most in it, until a cut would leave fewer than `leaf` points on
+a side (k-d tree, Bentley, 1975; density trees, Ram and Gray, 2011). A leaf of n_l points has weight n_l/n, the mean
+and the 1/n_l covariance of its points. The tree keeps the mean and covariance of each class, and follows shapes that
+one Gaussian cannot. Its law is a mixture of Gaussians, so a linear head pushes it forward exactly.
 """
 
 from __future__ import annotations
