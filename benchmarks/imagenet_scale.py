@@ -4,8 +4,9 @@
 
 Features are synthetic: class means and noise whose variances fall as 1/j, as those behind a deep network do, turned
 so that no axis is special; each class has its own variances within a factor of two. Each manifold runs in a process
-of its own, so that its peak memory is its own; synthetic data and head are made before the clock starts ("before": memory then). On a busy
-machine read the CPU seconds: on two free cores the clock shows between half of them and all.
+of its own, so that its peak memory is its own; synthetic data and head are made before the clock starts ("before" is
+the peak until then). On a busy machine read the CPU seconds: on two free cores the clock shows between half of them
+and all.
 """
 
 from __future__ import annotations
@@ -38,24 +39,24 @@ def network() -> tuple[np.ndarray, np.ndarray, Head, Calibration]:
     """Features (50,000, 2,048) in float32, their predicted classes, the head, and a calibration of 10,000 rows."""
     rng = np.random.default_rng(0)
     scale = (1 / np.sqrt(np.arange(1, FEATURES + 1))).astype(np.float32)
-    means = rng.standard_normal((CLASSES, FEATURES), dtype=np.float32) * scale * np.float32(0.9)
+    means = rng.standard_normal((CLASSES, FEATURES), dtype=np.float32) * scale * np.float32(0.125)
     own = rng.uniform(0.7, 1.4, (CLASSES, FEATURES)).astype(np.float32)
     labels = np.arange(ROWS + LABELLED) % CLASSES
     x = rng.standard_normal((ROWS + LABELLED, FEATURES), dtype=np.float32)
     for start in range(0, len(x), 5000):
         rows = slice(start, start + 5000)
         x[rows] = means[labels[rows]] + x[rows] * scale * own[labels[rows]]
-    # The discriminant for the average variances, sharpened as little as networks are.
+    # The discriminant for the average variances; the distance of the means makes about three rows in four right.
     weight, bias = means / scale**2, -0.5 * (means**2 / scale**2).sum(axis=1)
     for _ in range(3):  # Householder reflections: the same law in other axes
         v = rng.standard_normal(FEATURES).astype(np.float32)
         v /= np.linalg.norm(v)
         x -= np.outer(2 * (x @ v), v)
         weight -= np.outer(2 * (weight @ v), v)
-    head = Head(weight * 0.1, bias * 0.1)
+    head = Head(weight, bias)
     logits = np.concatenate(
         [
-            x[start : start + 5000] @ (weight.T * np.float32(0.1)) + 0.1 * bias
+            x[start : start + 5000] @ weight.T + bias
             for start in range(0, len(x), 5000)
         ]
     )

@@ -4,7 +4,8 @@
 
 DIR holds what `infimum reproduce` writes. In every draw m inputs that neither training nor the calibration has seen
 are drawn; λ of these inputs, and λ on 16,384 Sobol points of manifolds fitted to them, are compared with λ on all
-the others. RAPS, exact; seeds are fixed.
+the others. RAPS, exact; seeds are fixed. "many u": λ of the same inputs, averaged over as many draws u of the
+randomised score as the samples have, to tell what smoothing does from what averaging does.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ MANIFOLDS: dict[str, Callable[[np.ndarray, np.ndarray], Manifold]] = {
     "tree": fit_tree,
     "gaussians shrunk": lambda x, y: fit_class_gaussians(x, y, "shrunk"),
 }
-NAMES = ("real inputs", *MANIFOLDS)
+NAMES = ("real inputs", "the same, many u", *MANIFOLDS)
 
 
 def success_levels(calibration: Calibration, logits: np.ndarray) -> float:
@@ -52,7 +53,9 @@ def errors(network: StudyNetwork, draw: int) -> np.ndarray:
         truth = success_levels(calibration, logits[m:])
         laws = [fit(x, z.argmax(axis=1)) for fit in MANIFOLDS.values()]
         runs = [sample_lambda(law, network.head, calibration, SAMPLES, draw, draw="sobol") for law in laws]
-        found[i] = np.array([success_levels(calibration, z), *(run.summary.value for run in runs)]) - truth
+        many = np.repeat(z, 2**14 // m, axis=0)  # as many draws of u as the manifolds get
+        real = [success_levels(calibration, rows) for rows in (z, many)]
+        found[i] = np.array([*real, *(run.summary.value for run in runs)]) - truth
     return found
 
 

@@ -118,7 +118,7 @@ def fit_class_gaussians(features: Array, predicted: Array, covariance: str = "fu
     if len(part) != len(x):
         raise InputError(f"predicted has {len(part)} entries, but there are {len(x)} features")
     part, (n, d) = part.reshape(-1), x.shape
-    precision = np.float32 if x.dtype in (np.float16, np.float32) else np.float64
+    precision: type[np.floating[Any]] = np.float32 if x.dtype in (np.float16, np.float32) else np.float64
     if kind in ("tied", "diag", "spherical"):
         moments = ClassMoments(d, len(classes), SCATTER[kind])
         moments.add(x, part)
@@ -214,7 +214,7 @@ def _law(
     shared: Array,
     share: Array,
     fit: ManifoldFit,
-    precision: np.dtype,
+    precision: type[np.floating[Any]],
 ) -> ClassGaussians:
     rest = (values.astype(precision, copy=False) for values in (means, shared, share))
     means, shared, share = rest

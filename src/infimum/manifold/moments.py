@@ -70,7 +70,7 @@ class ClassMoments:
     @property
     def n_features(self) -> int:
         """Number of features, d."""
-        return self.means.shape[1]
+        return int(self.means.shape[1])
 
     def add(self, features: Array, predicted: Array) -> None:
         """Add features (n, d) of predicted classes (n,); raises InputError for other shapes or classes.

@@ -55,7 +55,7 @@ class Neighbors:
         self, chosen: Int[np.ndarray, " n"], which: Int[np.ndarray, " n"], t: Float[np.ndarray, " n"]
     ) -> Float[np.ndarray, "n d"]:
         start = self.points[chosen]
-        step = self.points[self.neighbors[chosen, which]] - start
+        step: Array = self.points[self.neighbors[chosen, which]] - start
         step *= t[:, None]
         step += start
         return step
