@@ -25,7 +25,7 @@ from infimum.errors import InputError
 from infimum.head import AnyHead
 from infimum.judging import Method, check_method, judging_bounds
 from infimum.manifold import Manifold
-from infimum.manifold.by_name import ManifoldName, fit_manifold
+from infimum.manifold.by_name import Bandwidth, ManifoldName, fit_manifold
 from infimum.outputs import Outputs, check_one_network
 from infimum.overlap import rows_also_in
 from infimum.provenance import origin
@@ -50,7 +50,7 @@ def assess(
     manifold: ManifoldName | None = None,
     components: int | None = None,
     covariance: str = "full",
-    bandwidth: Real = 0.1,
+    bandwidth: Bandwidth = 0.1,
     stopping: Stopping | None = None,
     draw: Draw = "independent",
     seed: int = 0,
@@ -76,9 +76,11 @@ def assess(
     step, empty
         The paper's δ (None: exact), and how inputs that never get a one-label set are read.
     manifold
-        "kernel", "gmm" (the paper's), "class-gaussians" or "none"; by default kernel where head and features are there.
+        "kernel", "gmm" (the paper's), "class-gaussians", "neighbors", "tree", "flow" (extra) or "none"; by
+        default kernel where head and features are there.
     components, covariance, bandwidth
-        Of gmm; of gmm and class-gaussians ("shrunk" and "lowrank:r" for many dimensions); of the kernel.
+        Of gmm; of gmm and class-gaussians ("shrunk" and "lowrank:r" for many dimensions); of the kernel ("auto":
+        by leave-one-out likelihood of the logits, smoother than λ wants it).
     stopping, draw, seed, progress
         Of the sampling. Same seed, same result.
     exchangeability
@@ -143,8 +145,9 @@ def assess(
         features, head = source
         weights = operation.weights if manifold_data is None else None
         sampled = _draw_by_weight(features, weights, seed)
-        predicted = head.logits(sampled).argmax(axis=1)
-        law = fit_manifold(manifold, sampled, predicted, components, covariance, bandwidth, seed)
+        logits = head.logits(sampled)
+        predicted = logits.argmax(axis=1)
+        law = fit_manifold(manifold, sampled, predicted, components, covariance, bandwidth, seed, logits)
         logger.info("fitted %s to %d features", law.fit.name, law.fit.n)
         behind = LambdaSummary(conformal.n, step, empty)
         behind.add(conformal.top_two(head.logits(features)), weights)

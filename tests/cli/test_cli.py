@@ -95,6 +95,10 @@ def test_target_decides_the_exit_code(here: Path, target: float, code: int) -> N
         ("--head", "head.npz", "--manifold", "class-gaussians", "--covariance", "shrunk"),
         ("--head", "head.npz", "--draw", "sobol", "--batch", "1000", "--manifold", "gmm"),
         ("--head", "head.npz", "--stopping", "difference", "--tolerance", "1e-4"),
+        ("--head", "head.npz", "--bandwidth", "auto"),
+        ("--head", "head.npz", "--manifold", "class-gaussians", "--covariance", "spherical"),
+        ("--head", "head.npz", "--manifold", "neighbors"),
+        ("--head", "head.npz", "--manifold", "tree"),
         ("--head", "head.npz", "--manifold", "none"),
     ],
 )
@@ -199,6 +203,7 @@ BAD = [
     (("report", "cal.npz"), "is not JSON"),
     (("assess", *BASE, "--json", "/dev/null"), "device"),
     (("assess", *BASE, "--head", "head.npz", "--bandwidth", "1e300"), "bandwidth"),
+    (("assess", *BASE, "--head", "head.npz", "--bandwidth", "wide"), "--bandwidth must be auto"),
 ]
 
 

@@ -31,6 +31,9 @@ class ManifoldName(StrEnum):
     gmm = "gmm"
     gaussians = "class-gaussians"
     kernel = "kernel"
+    neighbors = "neighbors"
+    tree = "tree"
+    flow = "flow"
     none = "none"
 
 
@@ -166,13 +169,19 @@ def assess(
         str,
         typer.Option(
             "--covariance",
-            help="gmm: full, diag, tied, spherical. class-gaussians: full, tied, shrunk, lowrank:RANK.",
+            help="gmm: full, diag, tied, spherical. class-gaussians: these, shrunk, lowrank:RANK.",
             rich_help_panel=MANIFOLD,
         ),
     ] = "full",
     bandwidth: Annotated[
-        float, typer.Option("--bandwidth", help="kernel: bandwidth h.", rich_help_panel=MANIFOLD)
-    ] = 0.1,
+        str,
+        typer.Option(
+            "--bandwidth",
+            metavar="VALUE|auto",
+            help="kernel: h. auto: by leave-one-out likelihood of the logits.",
+            rich_help_panel=MANIFOLD,
+        ),
+    ] = "0.1",
     stopping: Annotated[
         RuleName,
         typer.Option(
@@ -270,7 +279,7 @@ def assess(
             manifold=None if manifold is None else manifold.value,
             components=components,
             covariance=covariance,
-            bandwidth=bandwidth,
+            bandwidth=o.bandwidth_from(bandwidth),
             stopping=infimum.Stopping(stopping.value, tolerance, max_samples, seconds, batch),
             draw=draw.value,
             seed=seed,
