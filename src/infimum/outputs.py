@@ -75,6 +75,20 @@ class Outputs:
     def __len__(self) -> int:
         return len(self.logits)
 
+    def taken(self, rows: Array | slice) -> Outputs:
+        """Some of the rows, without weights: of a few rows they may be all zero."""
+        saturated = np.zeros(0, dtype=np.int64)
+        if self.saturated_rows is not None:
+            saturated = np.flatnonzero(np.isin(np.arange(len(self))[rows], self.saturated_rows))
+        return Outputs(
+            self.logits[rows],
+            *(None if array is None else array[rows] for array in (self.labels, self.features, self.ids)),
+            class_names=self.class_names,
+            saturated=len(saturated),
+            saturated_rows=saturated,
+            name=self.name,
+        )
+
     @property
     def n_classes(self) -> int:
         """K."""
