@@ -81,8 +81,10 @@ class Outputs:
         if self.saturated_rows is not None:
             saturated = np.flatnonzero(np.isin(np.arange(len(self))[rows], self.saturated_rows))
         return Outputs(
-            self.logits[rows],
-            *(None if array is None else array[rows] for array in (self.labels, self.features, self.ids)),
+            logits=self.logits[rows],
+            labels=None if self.labels is None else self.labels[rows],
+            features=None if self.features is None else self.features[rows],
+            ids=None if self.ids is None else self.ids[rows],
             class_names=self.class_names,
             saturated=len(saturated),
             saturated_rows=saturated,

@@ -89,7 +89,8 @@ def _file_blocks(path: Path, names: tuple[str, ...], rows: int, start: int) -> I
         others = {}
         if "class_names" in names and (found := _class_names(file, path)) is not None:
             others["class_names"] = found
-        groups, before = [], 0
+        groups: list[int] = []
+        before = 0
         for group in range(file.num_row_groups):
             length = file.metadata.row_group(group).num_rows
             if groups or start < before + length:

@@ -21,6 +21,9 @@ from infimum.threads import read_ahead
 BLOCK = 2**20
 """Numbers (logits and features) per block."""
 
+LEAST = 1000
+"""Rows per block at least: the first block is looked at as a sample."""
+
 WEIGHED = 2**16
 """Rows per block while only the weights are read."""
 
@@ -90,11 +93,15 @@ class OutputsStream:
             if self.progress is not None:
                 self.progress(row, self.n)
         if row != self.n:
-            raise InputError(f"{self.name} has {row} rows, {self.n} were announced: was it changed meanwhile?")
+            raise InputError(
+                f"{self.name} has {row} rows, {self.n} were announced: was it changed meanwhile?"
+            )
 
     def _check_like_first(self, block: Outputs, row: int) -> None:
         if block.class_names != self.first.class_names:
-            raise InputError(f"{self.name}: class_names from row {row} on differ from those of the first rows")
+            raise InputError(
+                f"{self.name}: class_names from row {row} on differ from those of the first rows"
+            )
         for what in ("logits", "features", "labels", "ids"):
             ours, theirs = getattr(self.first, what), getattr(block, what)
             if ours is None and theirs is None:
@@ -112,9 +119,9 @@ def _kind(array: Array | None) -> str:
 
 
 def rows_per_block(outputs: Outputs) -> int:
-    """Rows that hold about BLOCK numbers."""
+    """Rows that hold about BLOCK numbers, or at least 1,000."""
     width = outputs.n_classes + (0 if outputs.features is None else outputs.features.shape[1])
-    return max(1, BLOCK // width)
+    return max(LEAST, BLOCK // width)
 
 
 def open_stream(path: str | Path, progress: Progress | None = None) -> OutputsStream:
@@ -175,7 +182,9 @@ def _npz_parts(folder: Path) -> list[Path]:
     """The npz files of a folder by name; InputError for links, and where there are Parquet files too."""
     parts = sorted(path for path in folder.glob("*.npz") if not path.name.startswith((".", "_")))
     if parts and any(folder.glob("*.parquet")):
-        raise InputError(f"{folder} holds npz and Parquet files; which of them are the outputs cannot be told")
+        raise InputError(
+            f"{folder} holds npz and Parquet files; which of them are the outputs cannot be told"
+        )
     for path in parts:
         if path.is_symlink() or not path.is_file():
             raise InputError(f"{path} is a link or not a file; the parts must lie in the folder")

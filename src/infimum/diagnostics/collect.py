@@ -78,7 +78,8 @@ class Collector:
         second = runner_up(block.logits, predicted)[rows]
         self._keep_lowest(block, predicted, levels, rows, first_row)
         levels, predicted = levels[rows], predicted[rows]
-        correct, positions = None, ()
+        correct: Array | None = None
+        positions: tuple[Array, ...] = ()
         if block.labels is not None:
             labels = block.labels[rows]
             correct = predicted == labels
