@@ -205,7 +205,7 @@ def peak(toy: Toy, calibration: Outputs, n: int) -> int:
 
 def test_memory_does_not_grow_with_the_rows(toy: Toy, calibration: Outputs) -> None:
     """20 times the rows, 90,000 more: a single float64 kept of each would show as 0.7 MB."""
-    peak(toy, calibration, 5000)  # what is imported and cached once
+    peak(toy, calibration, 100_000)  # what is imported and cached once
     assert peak(toy, calibration, 100_000) < peak(toy, calibration, 5000) + 300_000
 
 
