@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import call
+from command_line import run
 from conftest_types import Toy
 
 import infimum.scoring as scoring
@@ -184,16 +184,11 @@ def test_a_killed_command_goes_on_with_resume(cal: Calibration, toy: Toy, tmp_pa
     ],
 )
 def test_bad_commands(
-    cal: Calibration,
-    ops: Outputs,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-    message: str,
+    cal: Calibration, ops: Outputs, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    cal.save("cal.json")
-    np.savez("three.npz", logits=np.eye(3))
-    with pytest.raises(InputError, match=message):
-        call("score", "--calibration", "cal.json", "--out", "out.npz", *arguments)
+    cal.save(tmp_path / "cal.json")
+    np.savez(tmp_path / "three.npz", logits=np.eye(3))
+    done = run("score", "--calibration", "cal.json", "--out", "out.npz", *arguments, folder=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert message in done.stderr
     assert not list(tmp_path.glob("out*"))
