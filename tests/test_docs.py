@@ -21,6 +21,8 @@ NEEDS = {
     "callable": (),
     "data": ("PIL", "pyarrow", "skops"),
 }
+"""Pages of frameworks and data, which the index leads to."""
+ALSO_NEED = {"cluster": ("ray", "pyarrow")}
 BLOCK = re.compile(r"^```(python|bash|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 START = """
 import subprocess as _subprocess, sys as _sys
@@ -53,7 +55,7 @@ def as_script(page: Path, folder: Path) -> tuple[str, list[str]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({page.stem for page in FOLDER.glob("*.md")} - {INDEX}))
 def test_page_runs(name: str, tmp_path: Path) -> None:
-    for module in NEEDS.get(name, ()):
+    for module in {**NEEDS, **ALSO_NEED}.get(name, ()):
         pytest.importorskip(module, reason=f"the page uses {module}, an optional extra")
     text, commands = as_script(FOLDER / f"{name}.md", tmp_path)
     assert name == "callable" or commands

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -13,14 +13,11 @@ from infimum.bounds import (
     marginal_conformal_of_counts,
 )
 from infimum.bounds.base import check_confidence
-from infimum.bounds.exchangeability import exchangeability as two_sample_test
 from infimum.caveats import contradicted, warnings_about
 from infimum.checks import Array, Real, check_matrix, exact_fraction
-from infimum.conformal import RAPS, Calibration, LambdaSummary, Score, TopTwo, calibrate
-from infimum.conformal.fitting import true_ranks
+from infimum.conformal import RAPS, Calibration, LambdaSummary, Score, calibrate
 from infimum.conformal.scores import score_to_dict
-from infimum.conformal.success import Empty, Step, levels_of
-from infimum.diagnostics import diagnose
+from infimum.conformal.success import Empty, Step
 from infimum.errors import InputError
 from infimum.head import AnyHead
 from infimum.judging import Method, check_method, judging_bounds
@@ -31,13 +28,15 @@ from infimum.overlap import rows_also_in
 from infimum.provenance import origin
 from infimum.results import Assessment, CalibrationFacts, LambdaEstimate, Success, Target
 from infimum.sampling import Draw, Progress, Stopping, sample_lambda
+from infimum.scan import scan
+from infimum.stream import OutputsStream
 
 logger = logging.getLogger("infimum")
 
 
 def assess(
     calibration: Outputs,
-    operation: Outputs,
+    operation: Outputs | OutputsStream,
     *,
     tuning: Outputs | None = None,
     head: AnyHead | None = None,
@@ -66,7 +65,9 @@ def assess(
     Parameters
     ----------
     calibration, operation
-        Labelled outputs that training has not seen; outputs of operational inputs, labels optional (λ*).
+        Labelled outputs that training has not seen; outputs of operational inputs, labels optional (λ*), in
+        memory or as a stream (`open_stream`), with the same result. Features are not kept of a stream: to
+        sample, give manifold data.
     tuning
         Labelled outputs for `k_reg="auto"` and `temperature="fit"`, else a part of the calibration is set aside.
     head, manifold_data
@@ -104,7 +105,7 @@ def assess(
     >>> result.target.met, result.lambda_.source
     (True, 'operation')
     """
-    check_one_network(calibration, operation)
+    check_one_network(calibration, operation.first if isinstance(operation, OutputsStream) else operation)
     score = RAPS() if score is None else score
     confidence, method = check_confidence(confidence), check_method(method)
     wanted = None if target is None else float(exact_fraction(target, "target"))
@@ -123,9 +124,9 @@ def assess(
         "calibrated on %d rows: %s, temperature %g", conformal.n, conformal.score, conformal.temperature
     )
 
-    counts = conformal.top_two(operation.logits)
-    real = LambdaSummary(conformal.n, step, empty)
-    real.add(counts, operation.weights)
+    stream = OutputsStream.of(operation) if isinstance(operation, Outputs) else operation
+    found = scan(stream, calibration, conformal, step, empty, seed, exchangeability)
+    real = found.summary
     on_operation = LambdaEstimate(
         value=real.value,
         standard_error=real.standard_error(),
@@ -135,12 +136,11 @@ def assess(
         never_singleton=real.never_singleton,
     )
     logger.info("scored %d operation inputs: λ %.4f", real.n, real.value)
-    levels = levels_of(counts.count_top, counts.count_second, conformal.n, step, empty)
 
     law: Manifold | None = None
     estimate, interrupted, manifold_lambda, samples = on_operation, False, None, None
     if source is None:
-        notes.append(_why_no_manifold(manifold, head, operation, manifold_data))
+        notes.append(_why_no_manifold(manifold, head, operation))
     else:
         features, head = source
         weights = operation.weights if manifold_data is None else None
@@ -175,10 +175,9 @@ def assess(
     certified = (
         judge,
         *beside,
-        *(_from_success_levels(conformal, counts, confidence) if withheld is None else ()),
+        *(_from_success_levels(found.runner_up, confidence) if withheld is None else ()),
     )
-    alike = two_sample_test(calibration, operation, seed=seed) if exchangeability else None
-    certified = contradicted(certified, alike)
+    certified = contradicted(certified, found.alike)
     return Assessment(
         network=name,
         n_classes=calibration.n_classes,
@@ -191,10 +190,10 @@ def assess(
         estimates=(),
         target=None if wanted is None else Target(wanted, confidence, judge.value >= wanted, judge.method),
         manifold=None if law is None else law.fit.to_dict(),
-        exchangeability=alike,
+        exchangeability=found.alike,
         warnings=warnings_about(
             calibration=calibration,
-            operation=operation,
+            operation=found,
             tuning=tuning,
             conformal=conformal,
             estimate=estimate,
@@ -203,16 +202,21 @@ def assess(
             manifold_lambda=None if manifold_data is None else manifold_lambda,
             head=head,
             target=wanted,
-            alike=alike,
             interrupted=interrupted,
         ),
         notes=tuple(notes),
         provenance=origin(
-            seed, {"calibration": calibration, "tuning": tuning, "operation": operation}, manifold_data, head
+            seed,
+            {"calibration": calibration, "tuning": tuning, "operation": found.fingerprints},
+            manifold_data,
+            head,
         ),
         interrupted=interrupted,
-        diagnostics=diagnose(operation, levels, samples, wanted),
-        **_with_labels(operation, levels),
+        diagnostics=found.collector.diagnostics(samples, wanted),
+        success=None if found.accuracy is None else Success(found.accuracy, found.n),
+        correct=found.correct,
+        incorrect=found.incorrect,
+        pearson=found.pearson,
     )
 
 
@@ -220,7 +224,7 @@ def _features_and_head(
     manifold: str | None,
     head: AnyHead | None,
     manifold_data: Array | None,
-    operation: Outputs,
+    operation: Outputs | OutputsStream,
     n_classes: int,
 ) -> tuple[Array, AnyHead] | None:
     """Features the manifold is fitted to and their head, or None where no manifold is wanted or possible."""
@@ -228,14 +232,18 @@ def _features_and_head(
         raise InputError(f"manifold must be one of {', '.join(get_args(ManifoldName))}, not {manifold!r}")
     if head is not None and head.n_classes != n_classes:
         raise InputError(f"{head.name} has {head.n_classes} classes, the calibration has {n_classes}")
-    features = operation.features if manifold_data is None else manifold_data
+    features = (
+        operation.features if manifold_data is None and isinstance(operation, Outputs) else manifold_data
+    )
     if manifold == "none":
         return None
     if features is not None and head is not None:
         return check_matrix(features, "manifold features", head.n_features), head
     if manifold is not None:
         missing = (
-            "the prediction layer (head)" if head is None else "features, of the operation or given apart"
+            "the prediction layer (head)"
+            if head is None
+            else "features: manifold data, or those of an operation in memory"
         )
         raise InputError(f"the {manifold} manifold needs {missing}")
     if manifold_data is not None:
@@ -243,12 +251,13 @@ def _features_and_head(
     return None
 
 
-def _why_no_manifold(
-    manifold: str | None, head: AnyHead | None, operation: Outputs, manifold_data: Array | None
-) -> str:
+def _why_no_manifold(manifold: str | None, head: AnyHead | None, operation: Outputs | OutputsStream) -> str:
     if manifold == "none":
         return "no manifold was asked for: λ is that of the operation inputs"
-    missing = [what for what, have in (("head", head), ("features", operation.features)) if have is None]
+    if head is not None and isinstance(operation, OutputsStream):
+        return "the operation is streamed, without keeping features to sample from: λ is that of its inputs"
+    features = (operation.first if isinstance(operation, OutputsStream) else operation).features
+    missing = [what for what, have in (("head", head), ("features", features)) if have is None]
     return f"without {' and '.join(missing)} nothing is sampled: λ is that of the operation inputs"
 
 
@@ -263,7 +272,10 @@ def _draw_by_weight(features: Array, weights: Array | None, seed: int) -> Array:
 
 
 def _why_withheld(
-    calibration: Outputs, operation: Outputs, tuning: Outputs | None, conformal: Calibration
+    calibration: Outputs,
+    operation: Outputs | OutputsStream,
+    tuning: Outputs | None,
+    conformal: Calibration,
 ) -> str | None:
     """What breaks the law of the p-values that the bounds from success levels rest on, if anything does."""
     if operation.weights is not None:
@@ -273,12 +285,11 @@ def _why_withheld(
     return None
 
 
-def _from_success_levels(conformal: Calibration, counts: TopTwo, confidence: float) -> tuple[Bound, ...]:
+def _from_success_levels(runner_up: Array, confidence: float) -> tuple[Bound, ...]:
     """Bounds from the p-values alone: exact levels, the top label never dropped, whatever λ's reading is."""
-    histogram = np.bincount(counts.count_second, minlength=conformal.n + 2)
     return (
-        marginal_conformal_of_counts(histogram, confidence),
-        confidence_floor_of_counts(histogram, confidence),
+        marginal_conformal_of_counts(runner_up, confidence),
+        confidence_floor_of_counts(runner_up, confidence),
     )
 
 
@@ -291,28 +302,3 @@ def _facts(conformal: Calibration) -> CalibrationFacts:
         seed=conformal.seed,
         n_tuning=conformal.n_tuning,
     )
-
-
-def _with_labels(operation: Outputs, levels: Array) -> dict[str, Any]:
-    """λ*, the mean success levels of right and wrong predictions, and M4's correlation; nothing without labels."""
-    if operation.labels is None:
-        return {}
-    weights = np.ones(len(operation)) if operation.weights is None else operation.weights
-    known = np.isfinite(levels) & (weights > 0)
-    correct = operation.correct
-
-    def mean(which: Array) -> float | None:
-        which = which & known
-        return float(np.average(levels[which], weights=weights[which])) if which.any() else None
-
-    position = true_ranks(operation.logits, operation.labels)[known] - 1
-    pearson = None
-    if known.any() and np.ptp(position) > 0 and np.ptp(levels[known]) > 0:
-        covariance = np.cov(levels[known], position, aweights=weights[known])
-        pearson = float(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1]))
-    return {
-        "success": Success(operation.accuracy, len(operation)),
-        "correct": mean(correct),
-        "incorrect": mean(~correct),
-        "pearson": pearson,
-    }

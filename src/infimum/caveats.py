@@ -13,6 +13,7 @@ from infimum.manifold.base import ManifoldFit
 from infimum.outputs import Outputs
 from infimum.overlap import rows_also_in
 from infimum.results import LambdaEstimate
+from infimum.scan import Scan
 
 FEW = 100
 """Fewer rows than this are called few: the cap n/(n+1) on λ then costs a hundredth or more."""
@@ -24,7 +25,7 @@ FAR = 0.01
 def warnings_about(
     *,
     calibration: Outputs,
-    operation: Outputs,
+    operation: Scan,
     tuning: Outputs | None,
     conformal: Calibration,
     estimate: LambdaEstimate,
@@ -33,19 +34,19 @@ def warnings_about(
     manifold_lambda: float | None,
     head: AnyHead | None,
     target: float | None,
-    alike: Exchangeability | None,
     interrupted: bool,
 ) -> tuple[str, ...]:
     """All warnings an assessment owes its reader, the gravest first."""
     found: list[str | None] = [
         "interrupted: sampling was stopped before its rule held" if interrupted else None,
-        not_alike(alike),
-        *same_rows(calibration, operation, tuning),
-        _wrong_head(operation, head),
+        not_alike(operation.alike),
+        calibration_rows_in(operation.calibration_rows, operation.n),
+        None if tuning is None else calibration_rows_tuned(calibration, tuning),
+        _wrong_head(operation.first, head),
         *_calibration(calibration, conformal, estimate, target),
-        saturation("calibration", calibration),
-        None if tuning is None else saturation("tuning", tuning),
-        saturation("operation", operation),
+        saturation("calibration", calibration.saturated, len(calibration)),
+        None if tuning is None else saturation("tuning", tuning.saturated, len(tuning)),
+        saturation("operation", operation.saturated, operation.n),
         _few_inputs(operation, on_operation),
         f"the manifold was fitted to {fit.n} features only" if fit is not None and fit.n < FEW else None,
         *_mixture(fit),
@@ -74,25 +75,27 @@ def contradicted(bounds: tuple[Bound, ...], alike: Exchangeability | None) -> tu
     return tuple(replace(bound, assumptions=(*bound.assumptions, against)) for bound in bounds)
 
 
-def same_rows(calibration: Outputs, operation: Outputs, tuning: Outputs | None) -> list[str | None]:
-    """Warnings where rows of one data set occur in another."""
-    again = int(rows_also_in(calibration, operation).sum())
-    found = [
-        f"{again} of the {len(operation)} operation inputs are calibration rows too: λ is not independent of them"
-        if again
-        else None
-    ]
-    if tuning is not None and (again := int(rows_also_in(calibration, tuning).sum())):
-        found.append(
-            f"{again} of the {len(tuning)} tuning rows are calibration rows too: coverage then does not hold "
-            "exactly; they count once in the certified bound"
-        )
-    return found
+def calibration_rows_in(again: int, n: int) -> str | None:
+    """A warning where `again` of the n operation inputs are rows of the calibration."""
+    if not again:
+        return None
+    return f"{again} of the {n} operation inputs are calibration rows too: λ is not independent of them"
 
 
-def _few_inputs(operation: Outputs, on_operation: LambdaEstimate) -> str | None:
-    if len(operation) < FEW:
-        return f"only {len(operation)} operation inputs"
+def calibration_rows_tuned(calibration: Outputs, tuning: Outputs) -> str | None:
+    """A warning where tuning rows are rows of the calibration."""
+    again = int(rows_also_in(calibration, tuning).sum())
+    if not again:
+        return None
+    return (
+        f"{again} of the {len(tuning)} tuning rows are calibration rows too: coverage then does not hold "
+        "exactly; they count once in the certified bound"
+    )
+
+
+def _few_inputs(operation: Scan, on_operation: LambdaEstimate) -> str | None:
+    if operation.n < FEW:
+        return f"only {operation.n} operation inputs"
     if on_operation.effective_n < FEW:
         return f"the weights leave an effective number of {on_operation.effective_n:.1f} operation inputs"
     return None
@@ -141,12 +144,12 @@ def cap(conformal: Calibration, value: float = 0.0, target: float | None = None)
     return None
 
 
-def saturation(what: str, outputs: Outputs) -> str | None:
-    """A warning where probabilities of exactly 1 have lost the order of scores."""
-    if not outputs.saturated:
+def saturation(what: str, saturated: int, n: int) -> str | None:
+    """A warning where probabilities of exactly 1 have lost the order of scores: in `saturated` of n rows."""
+    if not saturated:
         return None
     return (
-        f"{outputs.saturated} of the {len(outputs)} {what} rows hold a probability of exactly 1: the order "
+        f"{saturated} of the {n} {what} rows hold a probability of exactly 1: the order "
         "of their scores is lost; give logits instead"
     )
 
@@ -190,8 +193,8 @@ def _samples(
     return found
 
 
-def _above_accuracy(operation: Outputs, on_operation: LambdaEstimate) -> str | None:
-    if operation.labels is None or on_operation.value <= operation.accuracy:
+def _above_accuracy(operation: Scan, on_operation: LambdaEstimate) -> str | None:
+    if operation.accuracy is None or on_operation.value <= operation.accuracy:
         return None
     return (
         f"λ ({on_operation.value:.4f}) is above the accuracy measured on the same inputs "

@@ -11,6 +11,7 @@ from infimum.bounds import Bound, clopper_pearson, prediction_powered
 from infimum.errors import InputError
 from infimum.outputs import Outputs
 from infimum.overlap import rows_also_in
+from infimum.stream import OutputsStream
 
 Method = Literal["clopper_pearson", "prediction_powered", "prediction_powered_betting"]
 
@@ -29,7 +30,11 @@ def check_method(method: Any) -> Method:
 
 
 def judging_bounds(
-    method: Method, calibration: Outputs, tuning: Outputs | None, operation: Outputs, confidence: float
+    method: Method,
+    calibration: Outputs,
+    tuning: Outputs | None,
+    operation: Outputs | OutputsStream,
+    confidence: float,
 ) -> tuple[Bound, ...]:
     """The bound of `method` on all labelled rows given, first; Clopper–Pearson's beside it where another judges.
 
@@ -50,6 +55,10 @@ def judging_bounds(
         binomial = replace(binomial, assumptions=(*binomial.assumptions, unweighted))
     if method == "clopper_pearson":
         return (binomial,)
+    if not isinstance(operation, Outputs):
+        raise InputError(
+            f"{method} cannot judge an operation that is streamed: give it as one file in memory"
+        )
     if operation.weights is not None:
         raise InputError(f"{method} cannot judge: the operation is weighted, and the labelled rows are not")
     from infimum.estimators.scaling import confidence as softmax_confidence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -11,6 +12,9 @@ import numpy as np
 from infimum.checks import Array
 from infimum.errors import InputError
 from infimum.files import read_arrays, read_bytes
+
+ROWWISE = ("logits", "probabilities", "probs", "labels", "features", "ids", "weights")
+"""Arrays of outputs that have one entry per input."""
 
 _LOCAL_HEADER = 30
 """Bytes of a zip member's own header before its name; bytes 26–29 hold the lengths of name and extra field."""
@@ -50,6 +54,37 @@ def map_npz(path: str | Path) -> dict[str, Array]:
     if packed:
         arrays.update(read_arrays(path, packed))
     return {name: arrays[name] for name in (member.filename.removesuffix(".npy") for member in members)}
+
+
+def npz_blocks(
+    parts: list[Path],
+) -> tuple[int, Callable[[tuple[str, ...], int, int], Iterator[dict[str, Array]]]]:
+    """Rows of all parts, and a reader of them block by block (see `stream.Read`).
+
+    A block's arrays are copies and each part is mapped anew for every block: pages of a map that have been read
+    count as memory of this process until the map is closed. A part with compressed arrays is unpacked once.
+    """
+    starts, packed = [0], []
+    for path in parts:
+        arrays = map_npz(path)
+        packed.append(any(array.flags.writeable for array in arrays.values()))
+        lengths = {len(a) for name, a in arrays.items() if name in ROWWISE and a.ndim}
+        if len(lengths) > 1:
+            raise InputError(f"{path}: its arrays differ in length ({sorted(lengths)})")
+        starts.append(starts[-1] + (lengths.pop() if lengths else 0))
+
+    def read(names: tuple[str, ...], rows: int, start: int) -> Iterator[dict[str, Array]]:
+        for first, stop, path, unpacked in zip(starts, starts[1:], parts, packed, strict=False):
+            held = map_npz(path) if unpacked and start < stop else None
+            for begin in range(max(start, first), stop, rows):
+                block = slice(begin - first, min(begin + rows, stop) - first)
+                arrays = map_npz(path) if held is None else held
+                missing = [name for name in names if name not in arrays]
+                if missing:
+                    raise InputError(f"{path} lacks {', '.join(missing)}, which the first part holds")
+                yield {name: np.array(arrays[name][block if name in ROWWISE else ...]) for name in names}
+
+    return starts[-1], read
 
 
 def seek_member(file: IO[bytes], member: zipfile.ZipInfo) -> int:

@@ -78,6 +78,22 @@ class Outputs:
     def __len__(self) -> int:
         return len(self.logits)
 
+    def taken(self, rows: Array | slice) -> Outputs:
+        """Some of the rows, without weights: of a few rows they may be all zero."""
+        saturated = np.zeros(0, dtype=np.int64)
+        if self.saturated_rows is not None:
+            saturated = np.flatnonzero(np.isin(np.arange(len(self))[rows], self.saturated_rows))
+        return Outputs(
+            logits=self.logits[rows],
+            labels=None if self.labels is None else self.labels[rows],
+            features=None if self.features is None else self.features[rows],
+            ids=None if self.ids is None else self.ids[rows],
+            class_names=self.class_names,
+            saturated=len(saturated),
+            saturated_rows=saturated,
+            name=self.name,
+        )
+
     @property
     def n_classes(self) -> int:
         """K."""

@@ -20,12 +20,24 @@ def rows_also_in(outputs: Outputs, others: Outputs) -> Bool[np.ndarray, " n"]:
     >>> rows_also_in(a, b).tolist()
     [True, False]
     """
-    if outputs.n_classes != others.n_classes:
-        return np.zeros(len(others), dtype=bool)
-    known = np.unique(_hashes(outputs)[_unsaturated(outputs)])
-    found: Array = np.isin(_hashes(others), known)
-    found &= _unsaturated(others)
-    return found
+    return KnownRows(outputs).among(others)
+
+
+class KnownRows:
+    """The rows of a data set, hashed once and looked for in others, or in others' blocks."""
+
+    def __init__(self, outputs: Outputs) -> None:
+        self.n_classes = outputs.n_classes
+        self._known = np.unique(_hashes(outputs)[_unsaturated(outputs)])
+
+    def among(self, others: Outputs) -> Bool[np.ndarray, " n"]:
+        """Which rows of `others` are known."""
+        if self.n_classes != others.n_classes or not len(self._known):
+            return np.zeros(len(others), dtype=bool)
+        hashes = _hashes(others)
+        at = np.minimum(np.searchsorted(self._known, hashes), len(self._known) - 1)
+        found: Array = (self._known[at] == hashes) & _unsaturated(others)
+        return found
 
 
 def _unsaturated(outputs: Outputs) -> Bool[np.ndarray, " n"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ _NUMBERED = re.compile(r"(.+)_(\d+)")
 
 def parquet_names(path: Path) -> list[str]:
     """Names of the arrays in the file, or folder of parts; numbered columns count as one array."""
-    path = folder_parts(path)[0] if path.is_dir() else path
+    path = parquet_parts(path)[0]
     return sorted(_columns(_open(path).schema_arrow.names))
 
 
@@ -53,6 +53,78 @@ def folder_parts(folder: Path) -> list[Path]:
     return parts
 
 
+def parquet_parts(path: Path) -> list[Path]:
+    """The file itself, or the parts of a folder."""
+    return folder_parts(path) if path.is_dir() else [path]
+
+
+def parquet_blocks(
+    files: list[Path],
+) -> tuple[int, Callable[[tuple[str, ...], int, int], Iterator[dict[str, Array]]]]:
+    """Rows of all files, and a reader of them block by block (see `stream.Read`), a row group's pages at a time.
+
+    The files are not mapped: pages of a map that have been read would count as memory of this process.
+    """
+    starts = [0]
+    for path in files:
+        with _open(path) as file:
+            starts.append(starts[-1] + int(file.metadata.num_rows))
+
+    def read(names: tuple[str, ...], rows: int, start: int) -> Iterator[dict[str, Array]]:
+        for first, stop, path in zip(starts, starts[1:], files, strict=False):
+            if start < stop:
+                yield from _file_blocks(path, names, rows, max(0, start - first))
+
+    return starts[-1], read
+
+
+def _file_blocks(path: Path, names: tuple[str, ...], rows: int, start: int) -> Iterator[dict[str, Array]]:
+    import pyarrow as pa
+
+    with _open(path, mapped=False) as file:
+        columns = {name: c for name, c in _columns(file.schema_arrow.names).items() if name in names}
+        missing = [name for name in names if name not in columns and name != "class_names"]
+        if missing:
+            raise InputError(f"{path} lacks {', '.join(missing)}, which the first part holds")
+        others = {}
+        if "class_names" in names and (found := _class_names(file, path)) is not None:
+            others["class_names"] = found
+        groups: list[int] = []
+        before = 0
+        for group in range(file.num_row_groups):
+            length = file.metadata.row_group(group).num_rows
+            if groups or start < before + length:
+                groups.append(group)
+            else:
+                before += length
+        skip = start - before
+        try:
+            for batch in file.iter_batches(rows, groups, [c for parts in columns.values() for c in parts]):
+                if skip < len(batch):
+                    yield {**_arrays(pa.Table.from_batches([batch.slice(skip)]), columns, path), **others}
+                skip = max(0, skip - len(batch))
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{path} is damaged ({error})") from error
+
+
+def _arrays(table: Any, columns: Mapping[str, list[str]], path: Path) -> dict[str, Array]:
+    arrays = {}
+    for name, parts in columns.items():
+        found = [_to_array(table.column(c), f"{path}: {c}") for c in parts]
+        arrays[name] = found[0] if parts == [name] else np.stack(found, axis=1)
+    return arrays
+
+
+def _class_names(file: Any, path: Path) -> Array | None:
+    import json
+
+    names = (file.schema_arrow.metadata or {}).get(b"infimum.class_names")
+    try:
+        return None if names is None else np.asarray(json.loads(names), dtype=str)
+    except ValueError as error:
+        raise InputError(f"{path} is damaged ({error})") from error
+
+
 def read_parquet_folder(folder: Path, wanted: set[str] | None = None) -> dict[str, Array]:
     """Arrays of a folder of Parquet parts, joined in order of the parts' names."""
     parts = folder_parts(folder)
@@ -77,8 +149,6 @@ def read_parquet_folder(folder: Path, wanted: set[str] | None = None) -> dict[st
 
 def read_parquet(path: Path, wanted: set[str] | None = None) -> dict[str, Array]:
     """Arrays of a Parquet file by name; metadata `infimum.class_names` (JSON) becomes `class_names`."""
-    import json
-
     import pyarrow
 
     file = _open(path)
@@ -87,14 +157,11 @@ def read_parquet(path: Path, wanted: set[str] | None = None) -> dict[str, Array]
     try:
         for name, columns in _columns(file.schema_arrow.names).items():
             if wanted is None or name in wanted:
-                table = file.read(columns=columns)
-                parts = [_to_array(table.column(c), f"{path}: {c}") for c in columns]
-                arrays[name] = parts[0] if columns == [name] else np.stack(parts, axis=1)
-        names = (file.schema_arrow.metadata or {}).get(b"infimum.class_names")
-        if names is not None:
-            arrays["class_names"] = np.asarray(json.loads(names), dtype=str)
-    except (pyarrow.ArrowException, OSError, json.JSONDecodeError) as error:
+                arrays |= _arrays(file.read(columns=columns), {name: columns}, path)
+    except (pyarrow.ArrowException, OSError) as error:
         raise InputError(f"{path} is damaged ({error})") from error
+    if (names := _class_names(file, path)) is not None:
+        arrays["class_names"] = names
     return arrays
 
 
@@ -122,13 +189,13 @@ def write_parquet(path: str | Path, arrays: Mapping[str, Array]) -> None:
     replace_file(Path(path), lambda temporary: pq.write_table(table, temporary))
 
 
-def _open(path: Path) -> Any:
+def _open(path: Path, mapped: bool = True) -> Any:
     need_pyarrow()
     import pyarrow
     import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(path, memory_map=True)
+        return pq.ParquetFile(path, memory_map=mapped)
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(f"{path} is not a readable Parquet file ({error})") from error
     except UnicodeError as error:  # pyarrow takes names as text

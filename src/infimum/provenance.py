@@ -22,10 +22,20 @@ CHUNK = 2**22
 
 
 def origin(
-    seed: int, data: Mapping[str, Outputs | None], manifold_data: Array | None, head: AnyHead | None
+    seed: int,
+    data: Mapping[str, Outputs | Mapping[str, str] | None],
+    manifold_data: Array | None,
+    head: AnyHead | None,
 ) -> dict[str, Any]:
-    """Versions, seed and the SHA-256 of every array, by data set and name; plain values, for JSON."""
-    inputs = {name: fingerprints(outputs) for name, outputs in data.items() if outputs is not None}
+    """Versions, seed and the SHA-256 of every array, by data set and name; plain values, for JSON.
+
+    A data set is given itself, or its fingerprints.
+    """
+    inputs = {
+        name: fingerprints(given) if isinstance(given, Outputs) else dict(given)
+        for name, given in data.items()
+        if given is not None
+    }
     if manifold_data is not None:
         inputs["manifold data"] = {"features": fingerprint(manifold_data)}
     if isinstance(head, Head):
@@ -58,19 +68,33 @@ def fingerprint(array: Array) -> str:
     False
     """
     array = np.asarray(array)
-    text = array.dtype.kind not in "fiub"
-    kind = "text" if text else array.dtype.newbyteorder("<").str
-    digest = hashlib.sha256(f"{kind} {array.shape}".encode())
+    digest = Fingerprint(len(array), array)
     rows = max(1, CHUNK // max(1, array[:1].size))
     for start in range(0, len(array), rows):
-        block = array[start : start + rows]
-        if text:
+        digest.add(array[start : start + rows])
+    return digest.hexdigest()
+
+
+class Fingerprint:
+    """The fingerprint of an array of n rows that comes in blocks, all of the kind and width of the `first`."""
+
+    def __init__(self, n: int, first: Array) -> None:
+        self._text = first.dtype.kind not in "fiub"
+        kind = "text" if self._text else first.dtype.newbyteorder("<").str
+        self._digest = hashlib.sha256(f"{kind} {(n, *first.shape[1:])}".encode())
+
+    def add(self, block: Array) -> None:
+        """The next rows."""
+        if self._text:
             # The length before each text keeps "a", "b" apart from "ab", "".
             words = (f"{len(word)}:{word}" for word in map(str, block.ravel().tolist()))
-            digest.update("".join(words).encode(errors="surrogatepass"))
+            self._digest.update("".join(words).encode(errors="surrogatepass"))
         else:
-            digest.update(np.ascontiguousarray(block, dtype=block.dtype.newbyteorder("<")).data)
-    return digest.hexdigest()
+            self._digest.update(np.ascontiguousarray(block, dtype=block.dtype.newbyteorder("<")).data)
+
+    def hexdigest(self) -> str:
+        """Of the rows added."""
+        return self._digest.hexdigest()
 
 
 def _version(package: str) -> str:

@@ -16,7 +16,7 @@ from infimum.conformal.success import Empty, Step
 from infimum.errors import InputError
 from infimum.head import AnyHead, Head
 from infimum.manifold.base import Manifold
-from infimum.threads import ahead
+from infimum.threads import read_ahead
 
 Rule = Literal["se", "difference", "samples", "time"]
 Draw = Literal["independent", "sobol"]
@@ -141,7 +141,7 @@ def sample_lambda(
     every, batches, last = 1, 0, np.inf
     spread = _Spread()
     try:
-        for drawn, u in ahead(_batches(law, stopping, draw, rng)):
+        for drawn, u in read_ahead(_batches(law, stopping, draw, rng), most=1):
             logits = drawn if isinstance(head, Head) else head.logits(drawn)
             batch = LambdaSummary(calibration.n, step, empty)
             batch.add(calibration.top_two(logits, u if calibration.randomize else None, summary.n, "samples"))

@@ -1,11 +1,13 @@
-"""Chunks of rows on two threads: numpy lets go of Python's lock, and no result depends on which came first."""
+"""Chunks of rows on two threads, and reading ahead: numpy lets go of Python's lock, and no result depends on timing."""
 
 from __future__ import annotations
 
 import os
+import queue
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar, cast
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 
@@ -37,20 +39,44 @@ def for_each(work: Callable[[Item], None], items: Sequence[Item]) -> None:
             raise
 
 
-def ahead(items: Iterator[Item]) -> Iterator[Item]:
-    """The same items in the same order, each made on another thread while the one before is in use.
+def read_ahead(items: Iterator[Item], most: int = 2) -> Iterator[Item]:
+    """The same items, made by a thread that is at most `most` of them ahead; its error is raised where it stood.
 
-    One item is made more than is used where the consumer stops early.
-
-    >>> list(ahead(iter("abc")))
-    ['a', 'b', 'c']
+    >>> list(read_ahead(iter(range(4))))
+    [0, 1, 2, 3]
     """
-    if THREADS == 1:
-        yield from items
-        return
-    end = object()
-    with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, items, end)
-        while (item := coming.result()) is not end:
-            coming = pool.submit(next, items, end)
-            yield cast(Item, item)
+    waiting: queue.Queue[tuple[bool, Any]] = queue.Queue(most)
+    stop = threading.Event()
+
+    def put(entry: tuple[bool, Any]) -> bool:
+        while not stop.is_set():
+            try:
+                waiting.put(entry, timeout=0.1)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def work() -> None:
+        try:
+            for item in items:
+                if not put((True, item)):
+                    return
+            put((False, None))
+        except BaseException as error:
+            put((False, error))
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        while True:
+            more, item = waiting.get()
+            if more:
+                yield item
+            elif item is None:
+                return
+            else:
+                raise item
+    finally:
+        stop.set()
+        thread.join()

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from infimum.cli.main import app, run
+from infimum.cli.main import app
+from infimum.cli.main import run as run_main
 
 CODE = "from infimum.cli.main import run; run()"
 
@@ -42,7 +43,7 @@ def infimum_inside(
     monkeypatch.setattr(sys, "argv", ["infimum", *map(str, arguments)])
     code: object = 0
     try:
-        run()
+        run_main()
     except SystemExit as exit_:
         code = exit_.code
     said = capsys.readouterr()
@@ -56,3 +57,16 @@ def call(*arguments: object, code: int = 0) -> Result:
         raise result.exception
     assert result.exit_code == code, result.output
     return result
+
+
+def run(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own, in a folder."""
+    code = "from infimum.cli.main import run; run()"
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code, *map(str, arguments)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=500,
+    )

@@ -110,20 +110,35 @@ def exchangeability(
         raise InputError(
             f"{permutations} permutations cannot give a p-value of {level:g} or less; use {round(2 / level)} or more"
         )
+    ours, theirs = rows_to_compare(len(calibration), len(operation), operation.weights, seed, max_rows)
+    return compare_rows(calibration.taken(ours), operation.taken(theirs), level, permutations, seed)
+
+
+def rows_to_compare(
+    n_calibration: int, n_operation: int, weights: Array | None, seed: int, most: int = ROWS
+) -> tuple[Int[np.ndarray, " a"], Int[np.ndarray, " b"]]:
+    """Row numbers of calibration and operation that `exchangeability` compares; `weights` are the operation's."""
     rng = np.random.default_rng([seed, 0xE8])
-    ours = _drawn_rows(len(calibration), None, max_rows, rng)
-    theirs = _drawn_rows(len(operation), operation.weights, max_rows, rng)
-    second = np.arange(len(ours) + len(theirs)) >= len(ours)
-    logits = np.concatenate(
-        [outputs.logits[rows] for outputs, rows in ((calibration, ours), (operation, theirs))]
-    )
-    logits = logits.astype(np.float64)
+    return _drawn_rows(n_calibration, None, most, rng), _drawn_rows(n_operation, weights, most, rng)
+
+
+def compare_rows(
+    calibration: Outputs,
+    operation: Outputs,
+    level: float = 0.01,
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+) -> Exchangeability:
+    """The test itself, on all rows given; see `exchangeability`."""
+    ours, theirs = len(calibration), len(operation)
+    second = np.arange(ours + theirs) >= ours
+    logits = np.concatenate([calibration.logits, operation.logits]).astype(np.float64)
     log_probabilities = _log_probabilities(logits)
     # The former show other degrees of sureness best, the latter another class mix.
     blocks = [log_probabilities, np.exp(log_probabilities)]
     features = _common_features(calibration, operation)
     if features is not None:
-        blocks.append(np.concatenate([features[0][ours], features[1][theirs]]).astype(np.float64))
+        blocks.append(np.concatenate(features).astype(np.float64))
     embedded = two_sample.fourier_features(blocks, seed)
     contrasts = two_sample.contrasts(second, permutations, seed)
     # The mass besides the largest probability orders confident rows where 1 − p_max has lost their order.
@@ -135,9 +150,9 @@ def exchangeability(
         p_classifier=p_classifier,
         p_confidence=p_confidence,
         auc=two_sample.held_out_auc(embedded, second, seed),
-        distance=float(distances[0]) / (len(ours) * len(theirs)),
-        n_calibration=len(ours),
-        n_operation=len(theirs),
+        distance=float(distances[0]) / (ours * theirs),
+        n_calibration=ours,
+        n_operation=theirs,
         features=features is not None,
         permutations=permutations,
         level=level,
@@ -148,9 +163,9 @@ def _drawn_rows(
     n: int, weights: Array | None, most: int, rng: np.random.Generator
 ) -> Int[np.ndarray, " rows"]:
     """Row numbers, ascending: at most `most`, without replacement; by weight where there are weights."""
-    rows = np.arange(n)
-    if weights is not None:
-        rows = np.flatnonzero(rng.random(n) < weights / weights.max())
+    if weights is None:  # the numbers of all rows need not be written down
+        return np.sort(rng.choice(n, most, replace=False)) if n > most else np.arange(n)
+    rows = np.flatnonzero(rng.random(n) < weights / weights.max())
     return np.sort(rng.choice(rows, most, replace=False)) if len(rows) > most else rows
 
 

@@ -15,7 +15,7 @@ import typer
 from infimum.cli import network_options as n
 from infimum.cli import options as o
 from infimum.cli.network import NetworkOptions, image_options, outputs_of
-from infimum.cli.progress import sampling_progress
+from infimum.cli.progress import assessing_progress
 from infimum.errors import InputError
 
 if TYPE_CHECKING:
@@ -75,8 +75,9 @@ def assess(
         Path | None,
         typer.Option(
             "--operation",
-            metavar="FILE",
-            help="Outputs on operational inputs; labels are not needed, with them λ* is shown.",
+            metavar="FILE|DIR",
+            help="Outputs on operational inputs, or a folder of Parquet or npz parts, of any size; labels are not "
+            "needed, with them λ* is shown.",
         ),
     ] = None,
     calibration_data: n.CalibrationData = None,
@@ -233,9 +234,12 @@ def assess(
     infimum assess --model net.onnx --calibration-data labelled --operation-data images.npy --out results
 
     With --model the network's outputs lie in a temporary folder (TMPDIR) and are mapped, not held in memory.
+    --operation is read block by block, in memory that does not grow with it; only where its features are to be
+    sampled from (--head without --manifold-data) is it read whole.
     """
     import infimum
     from infimum.files import check_can_make, read_arrays, write_bytes
+    from infimum.stream import OutputsStream
 
     if out is not None:
         check_can_make(out, directory=True)
@@ -261,17 +265,21 @@ def assess(
         "operation": (operation_data, operation_labels),
         "tuning": (tuning_data, tuning_labels),
     }
+    # Features to sample from must be in memory; nothing else need be.
+    streamed = head is None or manifold_data is not None or manifold is ManifoldName.none
     with (
-        outputs_of(network, files, data, silent) as (outputs, own_head),
-        sampling_progress(silent) as progress,
+        outputs_of(network, files, data, silent, streamed) as (labelled, operated, own_head),
+        assessing_progress(silent) as (progress, rows_read),
     ):
+        if isinstance(operated, OutputsStream):
+            operated = replace(operated, progress=rows_read)
         result = infimum.assess(
-            outputs["calibration"],
-            outputs["operation"],
-            tuning=outputs.get("tuning"),
+            labelled["calibration"],
+            operated,
+            tuning=labelled.get("tuning"),
             head=own_head if head is None else infimum.Head.load(head),
             manifold_data=features,
-            score=o.score_from(score, penalty, k_reg, weight, "tuning" in outputs),
+            score=o.score_from(score, penalty, k_reg, weight, "tuning" in labelled),
             randomize=randomize,
             temperature=o.temperature_from(temperature),
             step=None if step == "exact" else step,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from infimum.head import AnyHead
     from infimum.models import Extraction, NetworkAdapter
     from infimum.outputs import Outputs
+    from infimum.stream import OutputsStream
 
 SHOWN = 20
 """Bad inputs that are named; the rest is counted."""
@@ -185,9 +186,11 @@ def outputs_of(
     files: Mapping[str, Path | None],
     data: Mapping[str, tuple[Path | None, str | None]],
     quiet: bool,
-) -> Iterator[tuple[dict[str, Outputs], AnyHead | None]]:
-    """Outputs by role (calibration, operation, tuning), from files or from the network, and the network's head.
+    streamed: bool,
+) -> Iterator[tuple[dict[str, Outputs], Outputs | OutputsStream, AnyHead | None]]:
+    """Labelled outputs by role (calibration, tuning), those of the operation, and the network's head.
 
+    They come from files or from the network; a file of the operation is `streamed`, or read whole.
     The network's outputs are written to a temporary folder (where TMPDIR says) and mapped, so that they lie on
     disk; the folder is removed in the end.
     """
@@ -212,7 +215,11 @@ def outputs_of(
             hint = "" if has_network else f" (or --model and --{role}-data)"
             raise InputError(f"--{role}{suffix} is missing{hint}")
     if not has_network:
-        yield {role: Outputs.load(path) for role, path in given.items()}, None
+        from infimum.stream import open_stream
+
+        path = given.pop("operation")
+        labelled = {role: Outputs.load(path) for role, path in given.items()}
+        yield labelled, open_stream(path) if streamed else Outputs.load(path), None
         return
     from infimum.models.extraction import mapped_outputs
 
@@ -225,4 +232,4 @@ def outputs_of(
             made[role] = mapped_outputs(out, str(path))
         if adapter.head is None and not quiet and adapter.cut.why_no_head:
             typer.echo(f"note: no prediction layer: {adapter.cut.why_no_head}", err=True)
-        yield made, adapter.head
+        yield made, made.pop("operation"), adapter.head

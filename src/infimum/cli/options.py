@@ -170,7 +170,7 @@ def calibrated(
     )
     found = [
         cap(made),
-        saturation("calibration", labelled),
-        None if tuned is None else saturation("tuning", tuned),
+        saturation("calibration", labelled.saturated, len(labelled)),
+        None if tuned is None else saturation("tuning", tuned.saturated, len(tuned)),
     ]
     return made, [warning for warning in found if warning is not None]

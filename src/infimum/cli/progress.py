@@ -11,13 +11,15 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def sampling_progress(quiet: bool) -> Iterator[Callable[[Batch], None] | None]:
-    """Yield the callback to hand to `assess`, or None when nothing is to be shown."""
+def assessing_progress(
+    quiet: bool,
+) -> Iterator[tuple[Callable[[Batch], None] | None, Callable[[int, int | None], None] | None]]:
+    """Yield the callbacks to hand to `assess` and to a stream, or None for both when nothing is to be shown."""
     from rich.console import Console
 
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
-        yield None
+        yield None, None
         return
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -31,7 +33,10 @@ def sampling_progress(quiet: bool) -> Iterator[Callable[[Batch], None] | None]:
                 description=f"sampling: {batch.n:,} samples, λ {batch.value:.4f} ± {batch.standard_error:.4f}",
             )
 
-        yield show
+        def read(done: int, total: int | None) -> None:
+            progress.update(task, description=f"reading and scoring: {done:,} of {total:,} inputs")
+
+        yield show, read
 
 
 @contextmanager

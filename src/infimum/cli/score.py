@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from infimum.cli import network_options as n
 from infimum.cli import options as o
 from infimum.errors import InputError
 
 if TYPE_CHECKING:
     from infimum.conformal import Calibration
+    from infimum.scoring import Engine
 
 FIXED_BY_FILE = ("score", "penalty", "k_reg", "weight", "temperature", "randomize", "tuning", "seed")
+
+
+class EngineName(StrEnum):
+    """What makes the parts."""
+
+    local = "local"
+    ray = "ray"
 
 
 def score(
@@ -26,11 +36,39 @@ def score(
             help="Labelled outputs, or what `infimum calibrate` wrote.",
         ),
     ],
-    inputs: Annotated[Path, typer.Option("--input", metavar="FILE", help="Outputs of the inputs to score.")],
     out: Annotated[
         Path,
-        typer.Option("--out", metavar="FILE", help="Success levels: a .npz or .csv file, a row per input."),
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="Success levels, a row per input: a .npz or .csv file, or a .parquet folder.",
+        ),
     ],
+    inputs: Annotated[
+        Path | None,
+        typer.Option(
+            "--input",
+            metavar="FILE|DIR",
+            help="Outputs of the inputs to score: a file, or a folder of Parquet or npz parts, of any size.",
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="DATA",
+            help="In place of --input, with --model: the inputs themselves.",
+            rich_help_panel=n.NETWORK,
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Make only the parts that an interrupted run left out.")
+    ] = False,
+    engine: Annotated[
+        EngineName,
+        typer.Option("--engine", help="local: this process. ray: a Ray cluster, or several processes here."),
+    ] = EngineName.local,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="ray: workers at a time.")] = 2,
     error: Annotated[
         str | None,
         typer.Option("--error", metavar="LEVEL", help="Also write prediction sets at this error level."),
@@ -46,20 +84,53 @@ def score(
     tuning: o.TuningFile = None,
     step: o.StepOption = "exact",
     empty: o.EmptyOption = o.EmptyName.argmax,
+    model: n.Model = None,
+    factory: n.Factory = None,
+    weights: n.Weights = None,
+    head_layer: n.HeadLayer = None,
+    device: n.Device = n.DeviceName.cpu,
+    trust: n.Trust = False,
+    batch_size: n.BatchSize = None,
+    preprocess: n.Preprocess = None,
+    resize: n.Resize = None,
+    crop: n.Crop = None,
+    mean: n.Mean = None,
+    std: n.Std = None,
+    image_mode: n.Mode = None,
+    layout: n.Layout = None,
 ) -> None:
     """Write the success level λ(x) of every input, an estimate that needs no label.
 
-    Example: infimum score --calibration calibration.json --input ops.npz --out levels.csv
+    Examples: infimum score --calibration calibration.json --input ops.npz --out levels.csv
+    infimum score --calibration calibration.json --model net.onnx --data images --out levels.parquet --engine ray
+
+    Inputs are read and scored part by part, in memory that does not grow with them.
     """
     from infimum.caveats import saturation
+    from infimum.cli.network import NetworkOptions, image_options
+    from infimum.cli.network_source import NetworkSource
+    from infimum.cli.progress import extraction_progress
     from infimum.conformal.files import holds_calibration, load_calibration
-    from infimum.conformal.success import levels_of
-    from infimum.files import check_can_make
-    from infimum.outputs import Outputs
+    from infimum.data.base import path_fingerprint
+    from infimum.files import check_can_make, need_pyarrow
+    from infimum.scoring import FileSource, Source, score_to_file
 
-    if out.suffix not in (".npz", ".csv"):
-        raise InputError(f"--out must end in .npz or .csv, not {out.name!r}")
-    check_can_make(out, inputs=(calibration, inputs, tuning))
+    if out.suffix not in (".npz", ".csv", ".parquet"):
+        raise InputError(f"--out must end in .npz, .csv or .parquet, not {out.name!r}")
+    if out.suffix == ".parquet":
+        need_pyarrow()
+    check_can_make(
+        out, directory=out.suffix == ".parquet", inputs=(calibration, inputs, data, tuning, model, weights)
+    )
+    images = image_options(resize, crop, mean, std, image_mode, layout)
+    network = NetworkOptions(
+        model, factory, weights, head_layer, device.value, trust, batch_size, preprocess, False, images
+    )
+    if (inputs is None) == (data is None):
+        raise InputError("give either --input (outputs) or --data with --model (a network and its inputs)")
+    if network.given != (data is not None):
+        raise InputError("--model and --data belong together: the network and the inputs it runs on")
+    source: Source = FileSource(inputs) if inputs is not None else NetworkSource(network, data or Path())
     made: Calibration
     warnings: list[str] = []
     if holds_calibration(calibration):
@@ -72,63 +143,46 @@ def score(
         made, warnings = o.calibrated(
             calibration, tuning, score, penalty, k_reg, weight, temperature, randomize, seed
         )
-    scored = Outputs.load(inputs)
-    warnings += [w for w in (saturation("input", scored),) if w is not None]
-    counts = made.top_two(scored.logits)
-    table: dict[str, Any] = {} if scored.ids is None else {"ids": scored.ids}
-    table["predicted"] = counts.predicted
-    table["success_levels"] = levels_of(
-        counts.count_top,
-        counts.count_second,
-        made.n,
-        None if step == "exact" else step,
-        empty.value,
-    )
-    table["p_top"] = counts.count_top / (made.n + 1)
-    table["p_second"] = counts.count_second / (made.n + 1)
-    if error is not None:
-        table["prediction_sets"] = made.prediction_sets(scored.logits, error)
-    _write(out, table)
+    with extraction_progress(quiet, "scoring") as progress:
+        try:
+            scored = score_to_file(
+                source,
+                made,
+                out,
+                step=None if step == "exact" else step,
+                empty=empty.value,
+                error=error,
+                resume=resume,
+                settings={"calibration": path_fingerprint(calibration), "scored": str(made)},
+                engine=_engine(engine, workers, device),
+                progress=progress,
+            )
+        except KeyboardInterrupt:
+            typer.echo("interrupted: go on with --resume", err=True)
+            raise typer.Exit(130) from None
+    if (warning := saturation("input", scored.saturated, scored.n)) is not None:
+        warnings.append(warning)
     if not quiet:
         for note in made.notes:
             typer.echo(f"note: {note}")
         for warning in warnings:
             typer.echo(f"warning: {warning}")
-        mean = float(table["success_levels"].mean())
-        typer.echo(
-            f"written: {out} ({len(scored)} inputs, mean success level {mean:.4f}: an estimate, no guarantee)"
+        if scored.resumed:
+            typer.echo(f"{scored.resumed} parts were there already")
+        level = (
+            "no input has a success level" if scored.mean is None else f"mean success level {scored.mean:.4f}"
         )
+        typer.echo(f"written: {out} ({scored.n} inputs, {level}: an estimate, no guarantee)")
+
+
+def _engine(name: EngineName, workers: int, device: n.DeviceName) -> Engine | None:
+    if name is EngineName.local:
+        return None
+    from infimum.distributed.ray_engine import RayEngine
+
+    return RayEngine(workers, gpu=device is n.DeviceName.cuda)
 
 
 def _was_given(context: typer.Context, name: str) -> bool:
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
-
-
-def _write(out: Path, table: dict[str, Any]) -> None:
-    from infimum.files import replace_file, write_npz
-
-    if out.suffix == ".npz":
-        write_npz(out, table)
-        return
-    import csv
-
-    import numpy as np
-
-    sets = table.get("prediction_sets")
-    columns = [name for name in table if name != "prediction_sets"]
-    n = len(table["predicted"])
-
-    def write(temporary: Path) -> None:
-        with temporary.open("w", newline="", encoding="utf-8") as file:
-            rows = csv.writer(file)
-            rows.writerow([*columns, *(() if sets is None else ("prediction_sets",))])
-            for start in range(0, n, size := 10_000):
-                block = [table[name][start : start + size].tolist() for name in columns]
-                if sets is not None:
-                    block.append(
-                        [" ".join(map(str, np.flatnonzero(row))) for row in sets[start : start + size]]
-                    )
-                rows.writerows(zip(*block, strict=True))
-
-    replace_file(out, write)

@@ -77,8 +77,10 @@ class LambdaSummary:
         bins = self._weight.shape[1]
         index = counts.count_second + bins * never
         for into, power in ((self._weight, 1), (self._weight_squared, 2)):
-            w = None if weights is None else weights**power
-            into += np.bincount(index, w, minlength=2 * bins).reshape(2, bins)
+            if weights is None:
+                into += np.bincount(index, minlength=2 * bins).reshape(2, bins)
+            else:  # one after the other, so that the last bits do not depend on how inputs were cut into chunks
+                np.add.at(into.reshape(-1), index, weights**power)
         self.n += len(index)
 
     def __add__(self, other: LambdaSummary) -> LambdaSummary:

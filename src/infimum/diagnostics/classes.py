@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Int, Shaped
 
-from infimum.checks import Array
 from infimum.diagnostics.base import MOST, ClassFigures, Proportion, Slice
-from infimum.diagnostics.proportions import Groups
+from infimum.diagnostics.sums import KeyedSums
 
 SMALLEST = 20
 """Slices of fewer inputs than this say too little to be listed."""
@@ -31,21 +30,21 @@ def runner_up(logits: Shaped[np.ndarray, "n K"], predicted: Int[np.ndarray, " n"
 
 
 def by_class(
-    names: Sequence[str], predicted: Array, labels: Array | None, levels: Array, weights: Array | None
+    names: Sequence[str], predicted: KeyedSums, labels: KeyedSums | None
 ) -> tuple[ClassFigures, ...]:
-    """Every class, or of more than 1,000 those that do worst, in the order of their numbers."""
+    """Every class, or of more than 1,000 those that do worst, in the order of their numbers.
+
+    Sums by predicted class, with that of the levels, and by label.
+    """
     n_classes = len(names)
-    correct = None if labels is None else predicted == labels
-    of_predicted = Groups.of(predicted, n_classes, weights, correct)
-    level = _means(predicted, n_classes, levels, weights, of_predicted)
+    level = _means(predicted)
     precision: list[Proportion | None] = [None] * n_classes
     recall = precision
     if labels is not None:
-        precision = of_predicted.accuracies()
-        recall = Groups.of(labels, n_classes, weights, correct).accuracies()
+        precision, recall = predicted.groups.accuracies(), labels.groups.accuracies()
+    inputs = predicted.groups.inputs.tolist()
     figures = [
-        ClassFigures(k, names[k], int(of_predicted.inputs[k]), level[k], precision[k], recall[k])
-        for k in range(n_classes)
+        ClassFigures(k, names[k], inputs[k], level[k], precision[k], recall[k]) for k in range(n_classes)
     ]
     worst = sorted(figures, key=badness)[: MOST["classes"]]
     return tuple(sorted(worst, key=lambda figure: figure.index))
@@ -58,35 +57,28 @@ def badness(figure: ClassFigures) -> tuple[float, float]:
     return (min(known, default=level), level)
 
 
-def worst_slices(
-    names: Sequence[str],
-    predicted: Array,
-    second: Array,
-    labels: Array | None,
-    levels: Array,
-    weights: Array | None,
-) -> tuple[Slice, ...]:
-    """The 15 worst pairs (predicted class, runner-up) of at least 20 inputs.
+def worst_slices(names: Sequence[str], pairs: KeyedSums, labelled: bool) -> tuple[Slice, ...]:
+    """The 15 worst pairs (predicted class, runner-up) of at least 20 inputs; a pair's key is K times one + other.
 
     Sorted by the upper end of the accuracy's interval, so that pairs come first that surely do badly and not
     those of which little is known; without labels, by the mean success level.
     """
-    key, where = np.unique(predicted * len(names) + second, return_inverse=True)
-    groups = Groups.of(where, len(key), weights, None if labels is None else predicted == labels)
-    level = _means(where, len(key), levels, weights, groups)
-    none: list[Proportion | None] = [None] * len(key)
-    accuracies = none if labels is None else groups.accuracies()
+    many = np.flatnonzero(pairs.groups.inputs >= SMALLEST)
+    groups = pairs.groups.taken(many)
+    none: list[Proportion | None] = [None] * len(many)
+    accuracies = groups.accuracies() if labelled else none
+    level = _means(pairs)
     found = []
-    for pair, n, mean, accuracy in zip(key.tolist(), groups.inputs.tolist(), level, accuracies, strict=True):
-        if n >= SMALLEST and mean is not None:
+    for at, n, accuracy in zip(many.tolist(), groups.inputs.tolist(), accuracies, strict=True):
+        pair, mean = int(pairs.keys[at]), level[at]
+        if mean is not None:
             first, other = divmod(pair, len(names))
             found.append(Slice(names[first], names[other], n, mean, accuracy))
     found.sort(key=lambda s: (s.level if s.accuracy is None else s.accuracy.high, s.level))
     return tuple(found[:15])
 
 
-def _means(
-    group: Array, n_groups: int, levels: Array, weights: Array | None, sums: Groups
-) -> list[float | None]:
-    total = np.bincount(group, levels if weights is None else levels * weights, minlength=n_groups)
-    return [t / w if w > 0 else None for t, w in zip(total.tolist(), sums.weight.tolist(), strict=True)]
+def _means(sums: KeyedSums) -> list[float | None]:
+    """Mean level of each group."""
+    total, weight = sums.values[0].tolist(), sums.groups.weight.tolist()
+    return [t / w if w > 0 else None for t, w in zip(total, weight, strict=True)]

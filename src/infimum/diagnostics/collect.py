@@ -6,10 +6,15 @@ import numpy as np
 from jaxtyping import Float
 
 from infimum.checks import Array
+from infimum.conformal.fitting import true_ranks
 from infimum.diagnostics.base import MOST, Diagnostics, LowInput
 from infimum.diagnostics.classes import by_class, runner_up, worst_slices
 from infimum.diagnostics.levels import LevelTable, RiskCoverage, histogram, reliability
+from infimum.diagnostics.sums import KeyedSums
 from infimum.outputs import Outputs
+
+FEW_PAIRS = 2**16
+"""With no more pairs of classes than this, all have a place; else those that occur."""
 
 LONGEST = 120
 """Characters kept of a class name or id: text from outside must not fill a report."""
@@ -32,34 +37,103 @@ def diagnose(
     >>> found.lowest[0].id, found.aurc, [c.predicted for c in found.classes]
     ('b', 0.25, [1, 1])
     """
-    known = np.isfinite(levels)
-    undefined = len(levels) - int(known.sum())
-    if operation.weights is not None:
-        known &= operation.weights > 0
-    rows = np.flatnonzero(known)
-    predicted = operation.predicted
-    second = runner_up(operation.logits, predicted)[rows]
-    names = class_names(operation)
-    lowest = _lowest(operation, names, predicted, levels, rows)
-    predicted, levels = predicted[rows], levels[rows]
-    labels = None if operation.labels is None else operation.labels[rows]
-    weights = None if operation.weights is None else operation.weights[rows]
-    table = LevelTable.of(levels, weights, None if labels is None else predicted == labels)
-    curve = RiskCoverage.of(table) if labels is not None and len(rows) else None
-    return Diagnostics(
-        n=len(rows),
-        undefined=undefined,
-        weighted=weights is not None,
-        labelled=labels is not None,
-        levels=histogram(table, labels is not None, samples) if len(rows) else (),
-        reliability=() if curve is None else reliability(table),
-        risk_coverage=() if curve is None else curve.points(),
-        aurc=None if curve is None else curve.area(),
-        wanted=() if curve is None else curve.wanted(target),
-        classes=by_class(names, predicted, labels, levels, weights),
-        slices=worst_slices(names, predicted, second, labels, levels, weights),
-        lowest=lowest,
-    )
+    collector = Collector(operation)
+    collector.add(operation, levels, operation.weights)
+    return collector.diagnostics(samples, target)
+
+
+class Collector:
+    """What `diagnose` counts, of inputs that come block by block, in the order of their rows.
+
+    Memory does not grow with the inputs, but for the distinct levels and the pairs of classes that occur. Every
+    block has labels, or ids, if `like` has.
+    """
+
+    def __init__(self, like: Outputs) -> None:
+        n_classes = like.n_classes
+        self.names = class_names(like)
+        self.labelled = like.labels is not None
+        self.weighted = False
+        self.undefined = 0
+        self.levels = KeyedSums(np.empty(0), 2 if self.labelled else 0)
+        """By level: the sums of the true label's position in the row (0: predicted) and of its square."""
+        self._predicted = KeyedSums(np.arange(n_classes), 1)
+        self._labels = KeyedSums(np.arange(n_classes))
+        few = n_classes**2 <= FEW_PAIRS
+        self._pairs = KeyedSums(np.arange(n_classes**2) if few else np.empty(0, dtype=np.int64), 1)
+        self._lowest: list[LowInput] = []
+
+    def add(
+        self, block: Outputs, levels: Float[np.ndarray, " n"], weights: Array | None, first_row: int = 0
+    ) -> None:
+        """Count the inputs of rows first_row, first_row + 1, …; `weights` (n,) are theirs, not the block's own."""
+        known = np.isfinite(levels)
+        self.undefined += len(levels) - int(known.sum())
+        self.weighted = weights is not None
+        if weights is not None:
+            known &= weights > 0
+            weights = weights[known]
+        rows = np.flatnonzero(known)
+        predicted = block.predicted
+        second = runner_up(block.logits, predicted)[rows]
+        self._keep_lowest(block, predicted, levels, rows, first_row)
+        levels, predicted = levels[rows], predicted[rows]
+        correct: Array | None = None
+        positions: tuple[Array, ...] = ()
+        if block.labels is not None:
+            labels = block.labels[rows]
+            correct = predicted == labels
+            position = (true_ranks(block.logits, block.labels)[rows] - 1).astype(np.float64)
+            positions = (position, position**2)
+            self._labels.add(labels, weights, correct)
+        self.levels.add(levels, weights, correct, *positions)
+        self._predicted.add(predicted, weights, correct, levels)
+        self._pairs.add(predicted * len(self.names) + second, weights, correct, levels)
+
+    def diagnostics(
+        self, samples: tuple[Array, Array] | None = None, target: float | None = None
+    ) -> Diagnostics:
+        """The figures of all inputs added; the rest as in `diagnose`."""
+        table = LevelTable(self.levels.keys, self.levels.groups)
+        n = int(table.groups.inputs.sum())
+        curve = RiskCoverage.of(table) if self.labelled and n else None
+        return Diagnostics(
+            n=n,
+            undefined=self.undefined,
+            weighted=self.weighted,
+            labelled=self.labelled,
+            levels=histogram(table, self.labelled, samples) if n else (),
+            reliability=() if curve is None else reliability(table),
+            risk_coverage=() if curve is None else curve.points(),
+            aurc=None if curve is None else curve.area(),
+            wanted=() if curve is None else curve.wanted(target),
+            classes=by_class(self.names, self._predicted, self._labels if self.labelled else None),
+            slices=worst_slices(self.names, self._pairs, self.labelled),
+            lowest=tuple(self._lowest),
+        )
+
+    def _keep_lowest(
+        self, block: Outputs, predicted: Array, levels: Array, rows: Array, first_row: int
+    ) -> None:
+        """The inputs of lowest level so far, ties in the order of their rows."""
+        most = MOST["lowest"]
+        if len(self._lowest) == most:
+            rows = rows[levels[rows] < self._lowest[-1].level]
+        if len(rows) > most:
+            rows = rows[levels[rows] <= np.partition(levels[rows], most - 1)[most - 1]]
+        rows = rows[np.argsort(levels[rows], kind="stable")][:most]
+        labels, ids = block.labels, block.ids
+        found = [
+            LowInput(
+                row=first_row + row,
+                id=None if ids is None else shortened(str(ids[row])),
+                level=float(levels[row]),
+                predicted=self.names[predicted[row]],
+                label=None if labels is None else self.names[labels[row]],
+            )
+            for row in rows.tolist()
+        ]
+        self._lowest = sorted([*self._lowest, *found], key=lambda low: low.level)[:most]
 
 
 def class_names(outputs: Outputs) -> list[str]:
@@ -76,26 +150,3 @@ def shortened(text: str) -> str:
     (120, 'cat')
     """
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-
-
-def _lowest(
-    operation: Outputs, names: list[str], predicted: Array, levels: Array, rows: Array
-) -> tuple[LowInput, ...]:
-    """The inputs of lowest level, ties in the order of their rows."""
-    n = min(MOST["lowest"], len(rows))
-    if not n:
-        return ()
-    edge = np.partition(levels[rows], n - 1)[n - 1]
-    candidates = rows[levels[rows] <= edge]
-    chosen = candidates[np.argsort(levels[candidates], kind="stable")][:n].tolist()
-    labels, ids = operation.labels, operation.ids
-    return tuple(
-        LowInput(
-            row=row,
-            id=None if ids is None else shortened(str(ids[row])),
-            level=float(levels[row]),
-            predicted=names[predicted[row]],
-            label=None if labels is None else names[labels[row]],
-        )
-        for row in chosen
-    )

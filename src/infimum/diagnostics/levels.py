@@ -28,12 +28,6 @@ class LevelTable:
     levels: Array
     groups: Groups
 
-    @staticmethod
-    def of(levels: Array, weights: Array | None, correct: Array | None) -> LevelTable:
-        """Count inputs with levels (n,) in [0, 1], none NaN."""
-        distinct, where = np.unique(levels, return_inverse=True)
-        return LevelTable(distinct, Groups.of(where, len(distinct), weights, correct))
-
 
 def histogram(table: LevelTable, labelled: bool, samples: tuple[Array, Array] | None) -> tuple[LevelBin, ...]:
     """Shares of levels in 50 bins of 0.02; `samples` are levels of the manifold's samples and their weights."""

@@ -42,23 +42,6 @@ class Groups(NamedTuple):
     squared: Float[np.ndarray, " g"]
     right: Float[np.ndarray, " g"]
 
-    @staticmethod
-    def of(group: Array, n_groups: int, weights: Array | None, correct: Array | None) -> Groups:
-        """Count inputs, weights, squared weights and the weight of the correct ones by group number."""
-
-        def total(values: Array | None) -> Array:
-            summed: Array = np.bincount(group, values, minlength=n_groups)
-            return summed if values is None else summed.astype(np.float64)  # of no inputs, it is whole
-
-        inputs = total(None)
-        weight = inputs.astype(np.float64) if weights is None else total(weights)
-        squared = weight if weights is None else total(weights**2)
-        if correct is None:
-            right = np.zeros(n_groups)
-        else:
-            right = total(correct.astype(np.float64) if weights is None else correct * weights)
-        return Groups(inputs, weight, squared, right)
-
     def joined(self, starts: Array) -> Groups:
         """Neighbouring groups put together, each run beginning at one of `starts`."""
         return Groups(*(np.add.reduceat(part, starts) for part in self))

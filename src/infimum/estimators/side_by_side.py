@@ -8,13 +8,14 @@ from typing import Any
 
 import infimum
 from infimum.bounds import Exchangeability, exchangeability
-from infimum.caveats import FEW, not_alike, same_rows, saturation
+from infimum.caveats import FEW, calibration_rows_in, not_alike, saturation
 from infimum.estimators.average_confidence import average_confidence, difference_of_confidences
 from infimum.estimators.base import Estimate
 from infimum.estimators.calibrated_confidence import calibrated_confidence
 from infimum.estimators.success_level import recalibrated_success_level, success_level
 from infimum.estimators.thresholded_confidence import thresholded_confidence
 from infimum.outputs import Outputs
+from infimum.overlap import rows_also_in
 
 SCHEMA = "infimum/estimates/1"
 
@@ -85,14 +86,14 @@ def estimate(calibration: Outputs, operation: Outputs, *, seed: int = 0) -> Esti
     wrong = int((~calibration.correct).sum())
     warnings = (
         not_alike(alike),
-        *same_rows(calibration, operation, None),
+        calibration_rows_in(int(rows_also_in(calibration, operation).sum()), len(operation)),
         f"only {wrong} of the {len(calibration)} calibration rows are wrong: the standard errors are too small"
         if wrong < FEW_WRONG
         else None,
         f"only {len(operation)} operation inputs" if len(operation) < FEW else None,
         "the calibration's weights are not used" if calibration.weights is not None else None,
-        saturation("calibration", calibration),
-        saturation("operation", operation),
+        saturation("calibration", calibration.saturated, len(calibration)),
+        saturation("operation", operation.saturated, len(operation)),
     )
     return Estimates(
         estimates=made,

@@ -58,19 +58,22 @@ class PartFolder:
 
     def parts(self) -> list[tuple[int, int, Path]]:
         """Chunks in order: first position, position after the last, file. InputError where one is missing."""
-        found = []
-        for path in self.folder.iterdir():
-            if (match := _PART.fullmatch(path.name)) and match[3] == self.suffix:
-                found.append((int(match[1]), int(match[2]), path))
-        found.sort()
         position = 0
-        for start, stop, path in found:
+        for start, stop, path in (found := self.found()):
             if start != position:
                 raise InputError(
                     f"{self.folder} lacks the chunk before {path.name}; remove the folder to begin anew"
                 )
             position = stop
         return found
+
+    def found(self) -> list[tuple[int, int, Path]]:
+        """The chunks that are there, in order; between them there may be gaps."""
+        found = []
+        for path in self.folder.iterdir():
+            if (match := _PART.fullmatch(path.name)) and match[3] == self.suffix:
+                found.append((int(match[1]), int(match[2]), path))
+        return sorted(found)
 
     def write(self, start: int, stop: int, arrays: Mapping[str, Array]) -> None:
         """Add the chunk of positions start..stop."""
@@ -86,7 +89,7 @@ class PartFolder:
 
     def remove(self) -> None:
         """Remove chunks, manifest and folder; files of others are left where they are."""
-        for _, _, path in self.parts():
+        for _, _, path in self.found():
             path.unlink()
         (self.folder / MANIFEST).unlink()
         if not any(self.folder.iterdir()):

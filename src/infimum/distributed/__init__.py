@@ -1,0 +1,1 @@
+"""The same success levels through a cluster engine."""

@@ -1,0 +1,154 @@
+"""One pass over the operation, block by block: everything an assessment says of it, in memory that does not grow.
+
+Whether the operation lies in memory or is streamed, this is the one way to its figures, and no bit of them
+depends on where blocks begin: draws are keyed by row, counts are whole numbers, and other sums are added input by
+input.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from infimum.bounds.exchangeability import Exchangeability, compare_rows, rows_to_compare
+from infimum.checks import Array
+from infimum.conformal import Calibration, LambdaSummary
+from infimum.conformal.success import Empty, Step, levels_of
+from infimum.diagnostics.collect import Collector
+from infimum.diagnostics.sums import KeyedSums
+from infimum.outputs import Outputs
+from infimum.overlap import KnownRows
+from infimum.provenance import ARRAYS, Fingerprint
+from infimum.stream import OutputsStream
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """What one pass over `n` operation inputs found.
+
+    `runner_up` (calibration rows + 2,): inputs with (n+1)p_(2) = 0, 1, …. `accuracy` is None without labels,
+    `alike` None where it was not asked for. `calibration_rows` of the inputs are calibration rows too. `first`
+    holds the first rows.
+    """
+
+    n: int
+    summary: LambdaSummary
+    runner_up: Int[np.ndarray, " bins"]
+    collector: Collector
+    accuracy: float | None
+    alike: Exchangeability | None
+    calibration_rows: int
+    saturated: int
+    fingerprints: dict[str, str]
+    first: Outputs
+
+    @property
+    def correct(self) -> float | None:
+        """Mean success level of the correctly classified inputs; None without any."""
+        return self._mean_level(self.collector.levels.groups.right)
+
+    @property
+    def incorrect(self) -> float | None:
+        """Mean success level of the wrongly classified inputs; None without any."""
+        groups = self.collector.levels.groups
+        return self._mean_level(groups.weight - groups.right)
+
+    def _mean_level(self, weight: Float[np.ndarray, " levels"]) -> float | None:
+        if self.accuracy is None or weight.sum() <= 0:
+            return None
+        return float((weight * self.collector.levels.keys).sum() / weight.sum())
+
+    @property
+    def pearson(self) -> float | None:
+        """M4: the correlation of λ(x) with the true label's position; None without labels, or where one is constant."""
+        if self.accuracy is None:
+            return None
+        levels, weight = self.collector.levels.keys, self.collector.levels.groups.weight
+        position, position_squared = self.collector.levels.values
+        total = weight.sum()
+        if len(levels) < 2 or total <= 0:
+            return None
+        from_mean = levels - (weight * levels).sum() / total
+        mean = position.sum() / total
+        spread = position_squared.sum() - total * mean**2
+        if spread <= 1e-12 * max(position_squared.sum(), 1.0):  # all at one position, but for rounding
+            return None
+        both = (from_mean * (position - weight * mean)).sum()
+        return float(both / np.sqrt((weight * from_mean**2).sum() * spread))
+
+
+def scan(
+    operation: OutputsStream,
+    calibration: Outputs,
+    conformal: Calibration,
+    step: Step,
+    empty: Empty,
+    seed: int,
+    exchangeability: bool,
+) -> Scan:
+    """Read the operation once. Raises InputError where a block cannot be read or does not fit."""
+    first, weights = operation.first, operation.weights
+    summary = LambdaSummary(conformal.n, step, empty)
+    runner_up = np.zeros(conformal.n + 2, dtype=np.int64)
+    collector, right = Collector(first), KeyedSums(np.arange(2))
+    known, again, saturated = KnownRows(calibration), 0, 0
+    digests = {
+        name: Fingerprint(operation.n, array)
+        for name in ARRAYS
+        if (array := weights if name == "weights" else getattr(first, name)) is not None
+    }
+    sample = _Sample(calibration, operation, seed) if exchangeability else None
+    for row, block in operation.blocks():
+        rows = slice(row, row + len(block))
+        weight = None if weights is None else weights[rows]
+        counts = conformal.top_two(block.logits, first_row=row)
+        summary.add(counts, weight)
+        runner_up += np.bincount(counts.count_second, minlength=len(runner_up))
+        levels = levels_of(counts.count_top, counts.count_second, conformal.n, step, empty)
+        collector.add(block, levels, weight, row)
+        if block.labels is not None:
+            right.add((counts.predicted == block.labels).astype(np.int64), weight, None)
+        again += int(known.among(block).sum())
+        saturated += block.saturated
+        for name, digest in digests.items():
+            digest.add(weights[rows] if name == "weights" and weights is not None else getattr(block, name))
+        if sample is not None:
+            sample.add(block, row)
+    of_right = right.groups.weight
+    return Scan(
+        n=operation.n,
+        summary=summary,
+        runner_up=runner_up,
+        collector=collector,
+        accuracy=None if first.labels is None else float(of_right[1] / of_right.sum()),
+        alike=None if sample is None else sample.compared(seed),
+        calibration_rows=again,
+        saturated=saturated,
+        fingerprints={name: digest.hexdigest() for name, digest in digests.items()},
+        first=first,
+    )
+
+
+class _Sample:
+    """The rows that the two-sample test compares, chosen beforehand and picked up as they pass."""
+
+    def __init__(self, calibration: Outputs, operation: OutputsStream, seed: int) -> None:
+        ours, self._rows = rows_to_compare(len(calibration), operation.n, operation.weights, seed)
+        self._calibration = calibration.taken(ours)
+        self._picked: list[Outputs] = []
+
+    def add(self, block: Outputs, first_row: int) -> None:
+        begin, end = np.searchsorted(self._rows, [first_row, first_row + len(block)])
+        if begin < end:
+            self._picked.append(block.taken(self._rows[begin:end] - first_row))
+
+    def compared(self, seed: int) -> Exchangeability:
+        features: Array | None = None
+        if self._picked[0].features is not None:
+            features = np.concatenate(
+                [picked.features for picked in self._picked if picked.features is not None]
+            )
+        operation = Outputs(np.concatenate([picked.logits for picked in self._picked]), features=features)
+        return compare_rows(self._calibration, operation, seed=seed)

@@ -1,0 +1,223 @@
+"""Streams: the same assessment, bit by bit, as in memory, however the blocks are cut; damaged parts; memory."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest_types import Toy
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from infimum import InputError, Outputs, Stopping, assess
+from infimum.conformal import LAC, calibrate
+from infimum.stream import OutputsStream, open_stream
+
+N = 2500
+
+
+def whole(toy: Toy, seed: int = 3, **others: object) -> Outputs:
+    made = toy.outputs(N, np.random.default_rng(seed))
+    return Outputs(made.logits, **{"labels": made.labels, **others})
+
+
+def streamed(outputs: Outputs, sizes: list[int]) -> OutputsStream:
+    """Blocks of the given sizes, again and again."""
+
+    def read(start: int):
+        turn = 0
+        while start < len(outputs):
+            stop = min(len(outputs), start + sizes[turn % len(sizes)])
+            yield outputs.taken(slice(start, stop))
+            start, turn = stop, turn + 1
+
+    return OutputsStream(len(outputs), outputs.taken(slice(0, 1000)), outputs.weights, read)
+
+
+def plain(assessment: object) -> dict:
+    return json.loads(assessment.to_json())
+
+
+@pytest.fixture(scope="module")
+def calibration(toy: Toy) -> Outputs:
+    return toy.outputs(200, np.random.default_rng(1))
+
+
+WAYS = {
+    "labelled": ({}, {}),
+    "unlabelled": ({"labels": None}, {"target": 0.9}),
+    "weighted": ({"weights": np.random.default_rng(0).exponential(size=N) * (np.arange(N) > 400)}, {}),
+    "ids": ({"ids": np.arange(N).astype(str), "class_names": ["a", "b", "c", "d"]}, {}),
+    "nan": ({}, {"empty": "nan", "step": "0.05"}),
+    "lac": ({}, {"score": LAC(), "empty": "zero"}),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(sizes=st.lists(st.integers(1, 1500), min_size=1, max_size=3).filter(lambda sizes: sum(sizes) > 40))
+def test_any_blocks_give_the_same_bits(toy: Toy, calibration: Outputs, way: str, sizes: list[int]) -> None:
+    others, options = WAYS[way]
+    ops = whole(toy, **others)
+    assert plain(assess(calibration, streamed(ops, sizes), **options)) == plain(
+        assess(calibration, ops, **options)
+    )
+
+
+def write(outputs: Outputs, kind: str, folder: Path) -> Path:
+    """The outputs as one file, or as a folder of parts of unequal length."""
+    if kind in ("npz", "parquet", "safetensors"):
+        outputs.save(folder / f"ops.{kind}")
+        return folder / f"ops.{kind}"
+    if kind == "compressed":
+        names = ("logits", "labels", "features")
+        np.savez_compressed(folder / "ops.npz", **{name: getattr(outputs, name) for name in names})
+        return folder / "ops.npz"
+    if kind == "fortran":
+        np.savez(folder / "ops.npz", logits=np.asfortranarray(outputs.logits), labels=outputs.labels)
+        return folder / "ops.npz"
+    if kind == "row groups":
+        import pyarrow.parquet as pq
+
+        outputs.save(folder / "one.parquet")
+        pq.write_table(pq.read_table(folder / "one.parquet"), folder / "ops.parquet", row_group_size=777)
+        return folder / "ops.parquet"
+    parts = folder / "parts"
+    parts.mkdir()
+    for number, (a, b) in enumerate([(0, 1), (1, 1201), (1201, 1203), (1203, N)]):
+        outputs.taken(slice(a, b)).save(parts / f"part-{number}.{kind.removesuffix(' parts')}")
+    return parts
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["npz", "compressed", "fortran", "safetensors", "npz parts", "parquet", "row groups", "parquet parts"],
+)
+def test_files_give_the_same_bits(toy: Toy, calibration: Outputs, kind: str, tmp_path: Path) -> None:
+    if "parquet" in kind or kind == "row groups":
+        pytest.importorskip("pyarrow", reason="Parquet is an optional extra")
+    ops = toy.outputs(N, np.random.default_rng(3))
+    if kind == "fortran":
+        ops = Outputs(ops.logits, ops.labels)
+    path = write(ops, kind, tmp_path)
+    stream = open_stream(path)
+    assert (stream.n, stream.n_classes) == (N, 4)
+    assert plain(assess(calibration, stream)) == plain(assess(calibration, ops))
+
+
+def test_probabilities_are_streamed_with_the_rows_that_are_saturated(
+    toy: Toy, calibration: Outputs, tmp_path: Path
+) -> None:
+    p = np.exp(whole(toy).logits)
+    p /= p.sum(axis=1, keepdims=True)
+    p[[5, 2000]] = [1, 0, 0, 0]
+    weights = np.ones(N)
+    np.savez(tmp_path / "p.npz", probabilities=p, weights=weights)
+    ours = assess(calibration, open_stream(tmp_path / "p.npz"))
+    assert plain(ours) == plain(assess(calibration, Outputs.load(tmp_path / "p.npz")))
+    n = int((p == 1).any(axis=1).sum())
+    assert any(f"{n} of the {N} operation rows hold a probability of exactly 1" in w for w in ours.warnings)
+
+
+def test_calibration_rows_are_found_in_a_stream(toy: Toy, calibration: Outputs) -> None:
+    logits = whole(toy).logits.copy()
+    logits[[3, 1700]] = calibration.logits[:2]
+    warnings = assess(calibration, streamed(Outputs(logits), [600])).warnings
+    assert any("2 of the 2500 operation inputs are calibration rows" in w for w in warnings)
+
+
+def test_samples_come_from_manifold_data_only(toy: Toy, calibration: Outputs) -> None:
+    ops = toy.outputs(N, np.random.default_rng(3))
+    stream = streamed(ops, [700])
+    stop = Stopping("samples", max_samples=2000, batch=1000)
+    options = {"head": toy.head, "manifold_data": ops.features[:300], "stopping": stop}
+    assert plain(assess(calibration, stream, **options)) == plain(assess(calibration, ops, **options))
+    result = assess(calibration, stream, head=toy.head)
+    assert result.lambda_.source == "operation"
+    assert any("streamed" in note for note in result.notes)
+    with pytest.raises(InputError, match="operation in memory"):
+        assess(calibration, stream, head=toy.head, manifold="kernel")
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        ({"logits": np.zeros((5, 3))}, "logits from row 10 on differ"),
+        ({"logits": np.zeros((5, 4), dtype=np.float32)}, "logits from row 10 on differ"),
+        ({"logits": np.full((5, 4), np.nan)}, "not a finite number"),
+        ({"logits": np.zeros((5, 4)), "labels": np.zeros(4, dtype=int)}, "differ in length"),
+        ({"labels": np.zeros(5, dtype=int)}, "lacks logits"),
+    ],
+)
+def test_bad_parts_are_named(
+    calibration: Outputs, tmp_path: Path, second: dict[str, np.ndarray], message: str
+) -> None:
+    np.savez(tmp_path / "a.npz", logits=np.eye(10, 4), labels=np.zeros(10, dtype=int))
+    second = {"labels": np.zeros(5, dtype=int), **second}
+    np.savez(tmp_path / "b.npz", **second)
+    with pytest.raises(InputError, match=message):
+        assess(calibration, open_stream(tmp_path))
+
+
+def test_foreign_folders_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="without Parquet files"):
+        open_stream(tmp_path)
+    np.savez(tmp_path / "real.npz", logits=np.eye(2))
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.npz").symlink_to(tmp_path / "real.npz")
+    with pytest.raises(InputError, match="link"):
+        open_stream(tmp_path / "in")
+
+
+def test_an_error_of_the_reader_ends_the_thread(calibration: Outputs, toy: Toy) -> None:
+    def read(start: int):
+        yield Outputs(np.eye(4))
+        raise InputError("the disk is gone")
+
+    with pytest.raises(InputError, match="disk is gone"):
+        assess(calibration, OutputsStream(100, Outputs(np.eye(4)), None, read))
+    with pytest.raises(InputError, match="4 rows, 100 were announced"):
+        assess(
+            calibration,
+            OutputsStream(100, Outputs(np.eye(4)), None, lambda start: iter([Outputs(np.eye(4))])),
+        )
+
+
+def peak(toy: Toy, calibration: Outputs, n: int) -> int:
+    """Most memory that Python objects and arrays took while n rows were assessed."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(1000, 4))
+
+    def read(start: int):
+        for first in range(start, n, 1000):
+            yield Outputs(rows + 1e-3 * first)
+
+    stream = OutputsStream(n, Outputs(rows), None, read)
+    tracemalloc.start()
+    assess(calibration, stream, exchangeability=False)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return most
+
+
+def test_memory_does_not_grow_with_the_rows(toy: Toy, calibration: Outputs) -> None:
+    """295,000 rows more: a single float64 kept of each would show as 2.4 MB.
+
+    Blocks (32 kB) that wait for Python's collection of cycles, which the type checks of the tests make, take some
+    hundred kB.
+    """
+    peak(toy, calibration, 5000)  # what is imported and cached once
+    assert peak(toy, calibration, 300_000) < peak(toy, calibration, 5000) + 1_000_000
+
+
+def test_draws_do_not_depend_on_where_reading_begins(toy: Toy, calibration: Outputs) -> None:
+    cal = calibrate(calibration.logits, calibration.labels)
+    ops = whole(toy)
+    levels = cal.success_levels(ops.logits)
+    for row, block in streamed(ops, [311]).blocks(start=1000):
+        np.testing.assert_array_equal(
+            cal.success_levels(block.logits, first_row=row), levels[row : row + len(block)]
+        )
