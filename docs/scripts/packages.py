@@ -1,9 +1,9 @@
 """What other packages do with the same outputs, beside infimum: the facts of comparison.md.
 
-    python docs/scripts/packages.py NAME        (in an environment that has infimum and the package; prints what is found)
+    python docs/scripts/packages.py NAME        (where infimum and the package are installed; prints what is found)
 
-Names: crepes, mapie, puncc, torchcp, netcal, ppi_py, nannyml. The outputs: a logistic regression on handwritten digits, 500 rows
-to calibrate, 997 of operation.
+Names: crepes, mapie, puncc, torchcp, netcal, ppi_py, nannyml. The outputs: a logistic regression on
+handwritten digits, 500 rows to calibrate, 997 of operation.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Data:
         self.ops = Outputs(self.classifier.decision_function(self.x_new), self.y_new)
 
     def sets(self, score: Score) -> np.ndarray:
-        """infimum's prediction sets of the operation, deterministic."""
+        """Infimum's prediction sets of the operation, deterministic."""
         made = calibrate(self.cal.logits, self.cal.known_labels, score=score, randomize=False)
         return made.prediction_sets(self.ops.logits, ERROR)
 
@@ -67,7 +67,7 @@ def crepes(d: Data) -> dict[str, str]:
     level = calibration.success_levels(d.ops.logits)
     return {
         "largest difference of a p-value": f"{np.abs(ours - theirs).max():.2g}",
-        "largest difference of 1 − its second largest p-value from λ(x)": f"{np.abs(1 - theirs[:, -2] - level).max():.2g}",
+        "largest difference of 1 − its second p-value from λ(x)": f"{np.abs(1 - theirs[:, -2] - level).max():.2g}",
     }
 
 
@@ -95,7 +95,9 @@ def puncc(d: Data) -> dict[str, str]:
 
     found = {}
     for name, score, options in (("LAC", LAC(), {}), ("APS", APS(), {"rand": False})):
-        made = getattr(classification, name)(Probabilities(d.classifier, is_trained=True), train=False, **options)
+        made = getattr(classification, name)(
+            Probabilities(d.classifier, is_trained=True), train=False, **options
+        )
         made.fit(X_calib=d.x, y_calib=d.y)
         sets = made.predict(d.x_new, alpha=ERROR)[1]
         theirs = np.array([[k in s for k in range(10)] for s in map(set, sets)])
@@ -106,12 +108,14 @@ def puncc(d: Data) -> dict[str, str]:
 def torchcp(d: Data) -> dict[str, str]:
     """Sets of LAC and deterministic APS."""
     import torch
+    from torchcp.classification import score as theirs_of
     from torchcp.classification.predictor import SplitPredictor
-    from torchcp.classification.score import APS as TheirAPS
-    from torchcp.classification.score import LAC as TheirLAC
 
     found = {}
-    for name, score, theirs_score in (("LAC", LAC(), TheirLAC()), ("APS", APS(), TheirAPS(randomized=False))):
+    for name, score, theirs_score in (
+        ("LAC", LAC(), theirs_of.LAC()),
+        ("APS", APS(), theirs_of.APS(randomized=False)),
+    ):
         made = SplitPredictor(theirs_score)
         made.calculate_threshold(torch.tensor(d.cal.logits), torch.tensor(d.y), ERROR)
         theirs = np.asarray(made.predict_with_logits(torch.tensor(d.ops.logits))).astype(bool)
@@ -168,7 +172,9 @@ def nannyml(d: Data) -> dict[str, str]:
     rows = theirs[theirs[("chunk", "period")] == "analysis"]
     ours = calibrated_confidence(d.cal, d.ops).value
     value = float(rows[("accuracy", "value")].iloc[0])
-    return {"accuracy estimated, infimum and nannyml": f"{ours:.4f}, {value:.4f} (truth {d.ops.accuracy:.4f})"}
+    return {
+        "accuracy estimated, infimum and nannyml": f"{ours:.4f}, {value:.4f} (truth {d.ops.accuracy:.4f})"
+    }
 
 
 PACKAGES: dict[str, Callable[[Data], dict[str, str]]] = {

@@ -1,6 +1,7 @@
 """The figures that pages quote from the study (docs/paper/table.json): computed, written into the pages, checked.
 
-A quoted figure stands before a mark that names it: `0.0865<!-- excess -->`. The chart of what-lambda-is.md is drawn here.
+A quoted figure stands before a mark that names it: `0.0865<!-- excess -->`.
+The chart of what-lambda-is.md is drawn here.
 
     python docs/scripts/quoted.py          (writes the figures and the chart)
     python docs/scripts/quoted.py check    (exit code 1 where a page or the chart says something else)
@@ -91,8 +92,12 @@ def chart() -> str:
         out.append(f'<text x="{at}" y="{height - 12}" text-anchor="middle">{tenth / 10:.1f}</text>')
     for i, (r, p) in enumerate(zip(ours, papers, strict=True)):
         y = top + step * i
-        out.append(f'<text x="{left - 14}" y="{y + 5}" text-anchor="end">{NAMES[r["dataset"]]} {r["level"]}</text>')
-        out.append(f'<line x1="{left}" x2="{x(r["clopper_pearson"])}" y1="{y}" y2="{y}" stroke="#7fb3ad" stroke-width="7"/>')
+        out.append(
+            f'<text x="{left - 14}" y="{y + 5}" text-anchor="end">{NAMES[r["dataset"]]} {r["level"]}</text>'
+        )
+        out.append(
+            f'<line x1="{left}" x2="{x(r["clopper_pearson"])}" y1="{y}" y2="{y}" stroke="#7fb3ad" stroke-width="7"/>'
+        )
         out.append(_mark("tick", x(r["success"]), y))
         out.append(_mark("ring", x(p["lambda_sampled"]), y))
         out.append(_mark("dot", x(r["lambda_operation"]), y))
@@ -112,7 +117,9 @@ def main(check: bool) -> int:
     """Write, or say what differs."""
     made = {DOCS / name: with_figures((DOCS / name).read_text(encoding="utf-8")) for name in PAGES}
     made[CHART] = chart()
-    stale = [path for path, text in made.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    stale = [
+        path for path, text in made.items() if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
     for path in stale:
         if check:
             print(f"{path.relative_to(DOCS)} is not what table.json says: run python docs/scripts/quoted.py")

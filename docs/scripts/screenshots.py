@@ -1,6 +1,6 @@
 """The pictures of the report in the documentation: the tutorial is run, its report opened in the machine's Chromium.
 
-    python docs/scripts/screenshots.py          (needs Chromium, found on PATH or named in CHROMIUM)
+python docs/scripts/screenshots.py          (needs Chromium, found on PATH or named in CHROMIUM)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from run_page import run  # noqa: E402
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-PICTURES = {"report": (1000, 1330)}
+PICTURES = {"verdict": (1000, 520), "report": (1000, 1590)}
 """Name of the picture, and the size of the window in pixels."""
 LARGEST = 300_000
 
@@ -40,9 +40,18 @@ def main() -> None:
         page = (Path(folder) / "results" / "report.html").as_uri()
         for name, (width, height) in PICTURES.items():
             picture = DOCS / "images" / f"{name}.png"
-            options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--window-size={width},{height}"]
-            subprocess.run(  # noqa: S603 - our own page
-                [browser(), *options, f"--screenshot={picture}", page], check=True, capture_output=True, timeout=120
+            options = [
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--hide-scrollbars",
+                f"--window-size={width},{height}",
+            ]
+            subprocess.run(
+                [browser(), *options, f"--screenshot={picture}", page],
+                check=True,
+                capture_output=True,
+                timeout=120,
             )
             size = picture.stat().st_size
             if size > LARGEST:
