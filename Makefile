@@ -15,10 +15,12 @@ lint: .venv/tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-benchmark: .venv/package
+benchmark: .venv/tests
 	$(BIN)/python benchmarks/standard_error.py
 	$(BIN)/python benchmarks/success_levels.py
 	$(BIN)/python benchmarks/bounds_coverage.py
+	$(BIN)/python benchmarks/labels_needed.py
+	$(BIN)/python benchmarks/extraction.py
 
 clean:
 	rm -rf .venv demo

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Literal
+import logging
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from infimum.bounds import (
     Bound,
-    clopper_pearson,
     confidence_floor_of_counts,
     marginal_conformal_of_counts,
 )
 from infimum.bounds.base import check_confidence
-from infimum.bounds.exchangeability import exchangeability as test_exchangeability
+from infimum.bounds.exchangeability import exchangeability as two_sample_test
 from infimum.caveats import contradicted, warnings_about
 from infimum.checks import Array, Real, check_matrix, exact_fraction
 from infimum.conformal import RAPS, Calibration, LambdaSummary, Score, TopTwo, calibrate
@@ -24,15 +23,16 @@ from infimum.conformal.success import Empty, Step, levels_of
 from infimum.diagnostics import diagnose
 from infimum.errors import InputError
 from infimum.head import AnyHead
-from infimum.manifold import Manifold, fit_gmm, fit_kernel
-from infimum.manifold.gmm import Covariance
+from infimum.judging import Method, check_method, judging_bounds
+from infimum.manifold import Manifold
+from infimum.manifold.by_name import ManifoldName, fit_manifold
 from infimum.outputs import Outputs, check_one_network
 from infimum.overlap import rows_also_in
 from infimum.provenance import origin
 from infimum.results import Assessment, CalibrationFacts, LambdaEstimate, Success, Target
 from infimum.sampling import Draw, Progress, Stopping, sample_lambda
 
-ManifoldName = Literal["kernel", "gmm", "none"]
+logger = logging.getLogger("infimum")
 
 
 def assess(
@@ -49,7 +49,7 @@ def assess(
     empty: Empty = "argmax",
     manifold: ManifoldName | None = None,
     components: int | None = None,
-    covariance: Covariance = "full",
+    covariance: str = "full",
     bandwidth: Real = 0.1,
     stopping: Stopping | None = None,
     draw: Draw = "independent",
@@ -57,6 +57,7 @@ def assess(
     exchangeability: bool = True,
     target: Real | None = None,
     confidence: Real = 0.95,
+    method: Method = "clopper_pearson",
     name: str = "network",
     progress: Progress | None = None,
 ) -> Assessment:
@@ -75,16 +76,18 @@ def assess(
     step, empty
         The paper's δ (None: exact), and how inputs that never get a one-label set are read.
     manifold
-        "kernel", "gmm" (the paper's) or "none"; by default kernel where head and features are there.
+        "kernel", "gmm" (the paper's), "class-gaussians" or "none"; by default kernel where head and features are there.
     components, covariance, bandwidth
-        Of the mixture; of the kernel.
+        Of gmm; of gmm and class-gaussians ("shrunk" and "lowrank:r" for many dimensions); of the kernel.
     stopping, draw, seed, progress
         Of the sampling. Same seed, same result.
     exchangeability
         Whether to test that calibration and operation are alike, which every bound assumes.
-    target, confidence
-        A reliability that the Clopper–Pearson bound on the labelled rows is to meet, in (0, 1); confidence of
-        each certified bound. The other bounds are listed beside it and do not decide.
+    target, confidence, method
+        A reliability that the bound of `method` on the labelled rows is to meet, in (0, 1); confidence of each
+        certified bound. Name the method beforehand: "clopper_pearson", or "prediction_powered_betting" or
+        "prediction_powered" (asymptotic) with the network's largest probability as level. The other bounds are
+        listed beside it and do not decide.
 
     Raises
     ------
@@ -101,7 +104,7 @@ def assess(
     """
     check_one_network(calibration, operation)
     score = RAPS() if score is None else score
-    confidence = check_confidence(confidence)
+    confidence, method = check_confidence(confidence), check_method(method)
     wanted = None if target is None else float(exact_fraction(target, "target"))
     source = _features_and_head(manifold, head, manifold_data, operation, calibration.n_classes)
     conformal = calibrate(
@@ -114,6 +117,9 @@ def assess(
         seed=seed,
     )
     notes = list(conformal.notes)
+    logger.info(
+        "calibrated on %d rows: %s, temperature %g", conformal.n, conformal.score, conformal.temperature
+    )
 
     counts = conformal.top_two(operation.logits)
     real = LambdaSummary(conformal.n, step, empty)
@@ -126,6 +132,7 @@ def assess(
         effective_n=real.effective_n,
         never_singleton=real.never_singleton,
     )
+    logger.info("scored %d operation inputs: λ %.4f", real.n, real.value)
     levels = levels_of(counts.count_top, counts.count_second, conformal.n, step, empty)
 
     law: Manifold | None = None
@@ -137,11 +144,8 @@ def assess(
         weights = operation.weights if manifold_data is None else None
         sampled = _draw_by_weight(features, weights, seed)
         predicted = head.logits(sampled).argmax(axis=1)
-        law = (
-            fit_gmm(sampled, predicted, components, covariance, seed)
-            if manifold == "gmm"
-            else fit_kernel(sampled, predicted, bandwidth)
-        )
+        law = fit_manifold(manifold, sampled, predicted, components, covariance, bandwidth, seed)
+        logger.info("fitted %s to %d features", law.fit.name, law.fit.n)
         behind = LambdaSummary(conformal.n, step, empty)
         behind.add(conformal.top_two(head.logits(features)), weights)
         manifold_lambda = behind.value
@@ -161,12 +165,16 @@ def assess(
                 history=run.history,
             )
 
-    judge = _binomial(calibration, tuning, confidence, operation.weights is not None)
+    judge, *beside = judging_bounds(method, calibration, tuning, operation, confidence)
     withheld = _why_withheld(calibration, operation, tuning, conformal)
     if withheld is not None:
         notes.append(f"the bounds from success levels are not given: {withheld}")
-    certified = (judge, *(_from_success_levels(conformal, counts, confidence) if withheld is None else ()))
-    alike = test_exchangeability(calibration, operation, seed=seed) if exchangeability else None
+    certified = (
+        judge,
+        *beside,
+        *(_from_success_levels(conformal, counts, confidence) if withheld is None else ()),
+    )
+    alike = two_sample_test(calibration, operation, seed=seed) if exchangeability else None
     certified = contradicted(certified, alike)
     return Assessment(
         network=name,
@@ -213,8 +221,8 @@ def _features_and_head(
     n_classes: int,
 ) -> tuple[Array, AnyHead] | None:
     """Features the manifold is fitted to and their head, or None where no manifold is wanted or possible."""
-    if manifold not in (None, "kernel", "gmm", "none"):
-        raise InputError(f"manifold must be kernel, gmm or none, not {manifold!r}")
+    if manifold not in (None, *get_args(ManifoldName)):
+        raise InputError(f"manifold must be one of {', '.join(get_args(ManifoldName))}, not {manifold!r}")
     if head is not None and head.n_classes != n_classes:
         raise InputError(f"{head.name} has {head.n_classes} classes, the calibration has {n_classes}")
     features = operation.features if manifold_data is None else manifold_data
@@ -249,20 +257,6 @@ def _draw_by_weight(features: Array, weights: Array | None, seed: int) -> Array:
     start = np.random.default_rng([seed, 0x3E1]).random()
     rows = np.searchsorted(np.cumsum(weights) / weights.sum(), (start + np.arange(n)) / n)
     return features[np.minimum(rows, n - 1)]
-
-
-def _binomial(calibration: Outputs, tuning: Outputs | None, confidence: float, weighted: bool) -> Bound:
-    """Clopper–Pearson on all labelled rows given; a row given twice counts once."""
-    correct = calibration.correct
-    if tuning is not None:
-        correct = np.concatenate([correct, tuning.correct[~rows_also_in(calibration, tuning)]])
-    bound = clopper_pearson(correct, confidence)
-    if not weighted:
-        return bound
-    unweighted = (
-        "the operational profile is that of the labelled inputs: the operation's weights do not enter"
-    )
-    return replace(bound, assumptions=(*bound.assumptions, unweighted))
 
 
 def _why_withheld(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -25,6 +26,8 @@ REPLICATES = 8
 
 HISTORY = 1000
 """Points kept of the history; beyond, every second one is dropped."""
+
+logger = logging.getLogger("infimum")
 
 
 @dataclass(frozen=True)
@@ -159,6 +162,7 @@ def sample_lambda(
                 history.append(now)
             if len(history) > HISTORY:
                 history, every = history[1::2], every * 2
+            logger.debug("sampled %d: λ %.4f ± %.4f", now.n, now.value, now.standard_error)
             if progress is not None:
                 progress(now)
     except KeyboardInterrupt:

@@ -35,3 +35,15 @@ def test_twelve_networks_in_two_modes_and_one_file() -> None:
         (d, q, m) for d in DATASETS for q in LEVELS for m in ("fidelity", "recommended")
     )
     assert [path.parent.name for path in DOCS.rglob("table.json")] == ["paper"]
+
+
+def test_readme_quotes_the_study_rightly() -> None:
+    rows = json.loads((PAPER / "table.json").read_text())["networks"]
+    below = sum(r["lambda_sampled"] <= r["success"] for r in rows if r["mode"] == "fidelity")
+    own = [r["lambda_operation"] - r["success"] for r in rows if r["mode"] == "recommended"]
+    readme = " ".join((DOCS.parent / "README.md").read_text().split())
+    assert f"for {below} of 12 networks" in readme
+    assert (
+        f"on real inputs for {sum(x <= 0 for x in own)} of 12, by up to {tables.number(max(own))} too high"
+        in readme
+    )

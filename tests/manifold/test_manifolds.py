@@ -10,7 +10,7 @@ from scipy.stats import ks_2samp
 from infimum import Head, InputError, Stopping
 from infimum.conformal import calibrate
 from infimum.head import HeadFunction
-from infimum.manifold import Manifold, fit_gmm, fit_kernel
+from infimum.manifold import Manifold, fit_class_gaussians, fit_gmm, fit_kernel
 from infimum.manifold.base import square_root
 from infimum.sampling import sample_lambda
 
@@ -27,6 +27,10 @@ MAKERS = {
     "gmm-diag": lambda x, y: fit_gmm(x, y, covariance="diag"),
     "gmm-tied": lambda x, y: fit_gmm(x, y, covariance="tied"),
     "gmm-spherical": lambda x, y: fit_gmm(x, y, covariance="spherical"),
+    "gaussians-full": lambda x, y: fit_class_gaussians(x, y),
+    "gaussians-tied": lambda x, y: fit_class_gaussians(x, y, "tied"),
+    "gaussians-shrunk": lambda x, y: fit_class_gaussians(x, y, "shrunk"),
+    "gaussians-lowrank": lambda x, y: fit_class_gaussians(x, y, "lowrank:2"),
 }
 
 
@@ -191,3 +195,39 @@ def test_head_push_forward_of_wide_and_narrow_layers() -> None:
         logits = law.push_forward(head).sample(50_000, rng)
         expected = np.cov(head.logits(x).T, bias=True)
         np.testing.assert_allclose(np.cov(logits.T), expected, atol=0.03 * np.abs(expected).max())
+
+
+def test_class_gaussians_have_the_stated_covariances(features: tuple[np.ndarray, np.ndarray]) -> None:
+    x, y = features
+    classes, part = np.unique(y, return_inverse=True)
+    own = [np.cov(x[part == c].T, bias=True) for c in range(len(classes))]
+    counts = np.bincount(part)
+    pooled = sum(n * s for n, s in zip(counts, own, strict=True)) / len(x)
+    effective = np.trace(pooled) ** 2 / (pooled**2).sum()
+    for kind in ("full", "tied", "shrunk", "lowrank:6", "lowrank:1"):
+        law = fit_class_gaussians(x, y, kind)
+        for c, sigma in enumerate(own):
+            made = law.own[c].T @ law.own[c] + law.share[c] ** 2 * law.shared.T @ law.shared
+            a = effective / (effective + counts[c])
+            expected = {"tied": pooled, "shrunk": (1 - a) * sigma + a * pooled}.get(kind, sigma)
+            if (
+                kind == "lowrank:1"
+            ):  # the largest component is the class's own, total variance is kept on average
+                assert np.linalg.matrix_rank(law.own[c], tol=1e-9) == 1
+            else:
+                np.testing.assert_allclose(made, expected, atol=1e-9)
+    total = [sum(w * np.trace(r.T @ r) for w, r in zip(law.weights, law.own, strict=True))]
+    np.testing.assert_allclose(total[0] + np.trace(law.shared.T @ law.shared), np.trace(pooled))
+
+
+def test_class_gaussians_of_tiny_classes_and_bad_input() -> None:
+    x = np.random.default_rng(0).normal(size=(5, 40))
+    law = fit_class_gaussians(x, np.array([0, 0, 0, 0, 9]), "shrunk")
+    assert np.isfinite(law.sample(100, np.random.default_rng(0))).all()
+    alone = fit_class_gaussians(x, np.array([0, 0, 0, 0, 9]))
+    np.testing.assert_allclose(alone.sample(200, np.random.default_rng(0))[:, 0].min(), x[:, 0].min(), atol=9)
+    for wrong in ("lowrank", "lowrank:0", "round"):
+        with pytest.raises(InputError, match="covariance must be"):
+            fit_class_gaussians(x, np.zeros(5), wrong)
+    with pytest.raises(InputError, match="entries"):
+        fit_class_gaussians(x, np.zeros(4))

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import pytest
 from reports import HOSTILE, hostile_assessment, toy_assessment
 
 from infimum import Assessment, InputError, Outputs, assess
+from infimum.bounds import Bound
 from infimum.report.html import to_html
 from infimum.report.markdown import to_markdown
 
@@ -77,6 +79,15 @@ def test_sections_and_figures() -> None:
     for svg in described:
         assert {svg["aria-labelledby"], svg["aria-describedby"]} <= set(page.ids())
         assert svg["tabindex"] == "0"
+
+
+def test_a_bound_that_holds_only_in_the_limit_says_so() -> None:
+    a = toy_assessment(n=50)
+    limit = Bound(0.91, 0.95, "prediction_powered", 40, ("the rows are alike",), validity="asymptotic")
+    page = Page(to_html(replace(a, certified=(*a.certified, limit))))
+    assert "Holds in the limit of many labels, with 95 % confidence" in page.text
+    assert "lower bound, asymptotic" in page.text
+    assert f"At least {int(a.certified[0].value * 1e4) / 1e4:.4f}" in page.text
 
 
 def test_policy_allows_the_own_style_and_script_only() -> None:

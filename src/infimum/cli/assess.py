@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +18,9 @@ from infimum.cli.network import NetworkOptions, image_options, outputs_of
 from infimum.cli.progress import sampling_progress
 from infimum.errors import InputError
 
+if TYPE_CHECKING:
+    from infimum.results import Assessment
+
 MANIFOLD = "Manifold and sampling"
 WRITTEN = ("assessment.json", "report.html", "report.md")
 
@@ -25,17 +29,9 @@ class ManifoldName(StrEnum):
     """Density models of the feature space."""
 
     gmm = "gmm"
+    gaussians = "class-gaussians"
     kernel = "kernel"
     none = "none"
-
-
-class CovarianceName(StrEnum):
-    """Shapes of a mixture's covariances."""
-
-    full = "full"
-    diag = "diag"
-    tied = "tied"
-    spherical = "spherical"
 
 
 class DrawName(StrEnum):
@@ -43,6 +39,14 @@ class DrawName(StrEnum):
 
     independent = "independent"
     sobol = "sobol"
+
+
+class JudgeName(StrEnum):
+    """Methods that may judge the target."""
+
+    clopper_pearson = "clopper_pearson"
+    prediction_powered = "prediction_powered"
+    prediction_powered_betting = "prediction_powered_betting"
 
 
 class RuleName(StrEnum):
@@ -86,12 +90,24 @@ def assess(
     ] = None,
     target: Annotated[
         float | None,
-        typer.Option("--target", help="Exit 0 if the Clopper–Pearson bound reaches this reliability, 1 if not."),
+        typer.Option(
+            "--target", help="Exit 0 if the Clopper–Pearson bound reaches this reliability, 1 if not."
+        ),
     ] = None,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the certified bounds.")] = 0.95,
+    method: Annotated[
+        JudgeName,
+        typer.Option("--method", help="The bound that decides about the target; name it before you look."),
+    ] = JudgeName.clopper_pearson,
     name: Annotated[str | None, typer.Option("--name", help="Of the network. (default: DIR's name)")] = None,
     json: Annotated[
         str | None, typer.Option("--json", metavar="FILE|-", help="Write the JSON here; - for stdout alone.")
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(
+            "--junit", metavar="FILE", help="Write JUnit XML: the target a test case, warnings in its output."
+        ),
     ] = None,
     quiet: o.Quiet = False,
     seed: o.Seed = 0,
@@ -147,8 +163,13 @@ def assess(
         ),
     ] = None,
     covariance: Annotated[
-        CovarianceName, typer.Option("--covariance", help="gmm: covariances.", rich_help_panel=MANIFOLD)
-    ] = CovarianceName.full,
+        str,
+        typer.Option(
+            "--covariance",
+            help="gmm: full, diag, tied, spherical. class-gaussians: full, tied, shrunk, lowrank:RANK.",
+            rich_help_panel=MANIFOLD,
+        ),
+    ] = "full",
     bandwidth: Annotated[
         float, typer.Option("--bandwidth", help="kernel: bandwidth h.", rich_help_panel=MANIFOLD)
     ] = 0.1,
@@ -211,6 +232,9 @@ def assess(
         check_can_make(out, directory=True)
     if json is not None and json != "-":
         check_can_make(Path(json), inputs=(calibration, operation, tuning, head, manifold_data))
+    if junit is not None:
+        check_can_make(junit, inputs=(calibration, operation, tuning, head, manifold_data))
+    start = time.perf_counter()
     features = None
     if manifold_data is not None:
         arrays = read_arrays(manifold_data)
@@ -245,7 +269,7 @@ def assess(
             empty=empty.value,
             manifold=None if manifold is None else manifold.value,
             components=components,
-            covariance=covariance.value,
+            covariance=covariance,
             bandwidth=bandwidth,
             stopping=infimum.Stopping(stopping.value, tolerance, max_samples, seconds, batch),
             draw=draw.value,
@@ -253,6 +277,7 @@ def assess(
             exchangeability=exchangeability,
             target=target,
             confidence=confidence,
+            method=method.value,
             name=name or (out.resolve().name if out is not None else "network"),
             progress=progress,
         )
@@ -260,6 +285,8 @@ def assess(
     result = replace(result, provenance={**result.provenance, "command": command})
     if out is not None:
         result.save(out)
+    if junit is not None:
+        _write_junit(result, junit, time.perf_counter() - start)
     if json == "-":
         sys.stdout.write(result.to_json())
     elif json is not None:
@@ -272,3 +299,12 @@ def assess(
         raise typer.Exit(130)
     if result.target is not None and not result.target.met:
         raise typer.Exit(1)
+
+
+def _write_junit(result: Assessment, path: Path, seconds: float) -> None:
+    from infimum.files import write_bytes
+    from infimum.gates import target_gate
+    from infimum.report.junit import Suite, to_junit
+
+    gate = target_gate(result)
+    write_bytes(path, to_junit([Suite(result, () if gate is None else (gate,), seconds)]).encode())

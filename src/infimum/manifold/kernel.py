@@ -44,7 +44,7 @@ class Kernel:
     ) -> Float[np.ndarray, "n d"]:
         """The chosen points, shrunk towards their class's mean, with noise of its covariance."""
         part = self.part[chosen]
-        shift = self.points[chosen]
+        shift: Array = self.points[chosen]
         centre = self.means[part]
         shift -= centre
         for rows, factor in zip(group_by_component(part, len(self.means)), self.factors, strict=True):

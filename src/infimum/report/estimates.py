@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 
 from infimum.estimators import Estimates
-from infimum.report.figures import alike
-from infimum.report.text import WIDTH, printable
+from infimum.report.figures import alike, printable
+from infimum.report.text import WIDTH
 
 NAMES = {
     "success_level": "λ, mean success level",

@@ -25,8 +25,8 @@ else:  # matplotlib is optional: types checked at run time do not need it
     Axes = Figure = Any
 
 BLUE, ORANGE, INK, GREY = "#0b5cad", "#a84b00", "#1b2027", "#8a949f"
-COLOURS = {"certified": BLUE, "estimate": ORANGE, "measured": INK}
-MARKS = {"certified": ">", "estimate": "o", "measured": "D"}
+COLOURS = {"certified": BLUE, "asymptotic": GREY, "estimate": ORANGE, "measured": INK}
+MARKS = {"certified": ">", "asymptotic": ">", "estimate": "o", "measured": "D"}
 CLASSES = 20
 
 
@@ -36,7 +36,7 @@ def ladder(a: Assessment) -> Figure:
     figure, axes = _figure(6.0, 0.9 + 0.4 * len(found))
     for y, rung in enumerate(found):
         colour = COLOURS[rung.kind]
-        if rung.kind == "certified":
+        if rung.kind in ("certified", "asymptotic"):
             axes.barh(y, 1 - rung.value, left=rung.value, height=0.35, color=colour, alpha=0.2)
         if rung.interval is not None:
             axes.plot(rung.interval, (y, y), color=colour)

@@ -6,14 +6,16 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from infimum.bounds import Bound
 from infimum.diagnostics.proportions import binomial_interval
-from infimum.report.figures import METHODS, floor4, percent
+from infimum.report.figures import METHODS, floor4, percent, rests_on
 from infimum.results import Assessment, LambdaEstimate
 
-Kind = Literal["certified", "estimate", "measured"]
+Kind = Literal["certified", "asymptotic", "estimate", "measured"]
 
 KINDS: dict[Kind, str] = {
     "certified": "certified lower bound",
+    "asymptotic": "lower bound, asymptotic",
     "estimate": "estimate, not a guarantee",
     "measured": "measured on labels",
 }
@@ -31,19 +33,8 @@ class Rung(NamedTuple):
 
 
 def rungs(a: Assessment) -> list[Rung]:
-    """Certified bounds, the highest first, then λ and the other estimates, then λ*."""
-    found = [
-        Rung(
-            f"Certified, {METHODS.get(b.method, b.method)}",
-            "certified",
-            b.value,
-            floor4(b.value),
-            None,
-            f"Holds with {percent(b.confidence)} confidence ({b.n:,} labelled inputs) if "
-            f"{' and '.join(b.assumptions)}.",
-        )
-        for b in sorted(a.certified, key=lambda b: -b.value)
-    ]
+    """Certified bounds in the order they were chosen, then λ and the other estimates, then λ*."""
+    found = [_bound(b) for b in a.certified]
     if a.lambda_.source == "manifold":
         found.append(
             _lambda(
@@ -78,6 +69,16 @@ def rungs(a: Assessment) -> list[Rung]:
             )
         )
     return found
+
+
+def _bound(b: Bound) -> Rung:
+    name = METHODS.get(b.method, b.method)
+    holds = f"with {percent(b.confidence)} confidence ({rests_on(b)}) if {' and '.join(b.assumptions)}."
+    if b.validity == "asymptotic":
+        return Rung(
+            name, "asymptotic", b.value, floor4(b.value), None, f"Holds in the limit of many labels, {holds}"
+        )
+    return Rung(f"Certified, {name}", "certified", b.value, floor4(b.value), None, f"Holds {holds}")
 
 
 def _lambda(label: str, estimate: LambdaEstimate, also: str) -> Rung:

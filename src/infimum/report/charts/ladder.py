@@ -51,7 +51,7 @@ def strip(rung: Rung, scale: Scale, target: float | None) -> Markup:
     """
     x = percent(scale.at(rung.value))
     mark = [tag("title", f"{rung.label}: {rung.shown}")]
-    if rung.kind == "certified":
+    if rung.kind in ("certified", "asymptotic"):
         width = percent(1 - scale.at(rung.value))
         mark.append(tag("rect", x=x, y="-6", width=width, height="12", class_="above"))
         mark.append(tag("line", x1=x, x2=x, y1="-12", y2="12", class_="edge"))

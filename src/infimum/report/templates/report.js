@@ -2,7 +2,7 @@
 // Values of marks beside the pointer, and with the arrow keys for the keyboard and screen readers.
 const tip = document.getElementById("tip"), say = document.getElementById("say");
 const words = new WeakMap();
-let shown = null;
+let shown = null, byKey = false; // what the keyboard chose stays when the page scrolls to it
 for (const title of document.querySelectorAll("svg title")) {
   const owner = title.parentNode;
   if (owner.classList.contains("mark")) words.set(owner, title.textContent);
@@ -27,8 +27,12 @@ function show(mark) {
   tip.style.top = (above > 0 ? above : box.bottom + 8) + scrollY + "px";
 }
 const markOf = (event) => (event.target.closest ? event.target.closest(".mark") : null);
-document.addEventListener("pointerover", (event) => (markOf(event) ? show(markOf(event)) : hide()));
-document.addEventListener("scroll", hide, { passive: true });
+document.addEventListener("pointerover", (event) => {
+  byKey = false;
+  if (markOf(event)) show(markOf(event));
+  else hide();
+});
+document.addEventListener("scroll", () => byKey || hide(), { passive: true });
 for (const svg of document.querySelectorAll("svg.chart")) {
   svg.addEventListener("blur", hide);
   svg.addEventListener("keydown", (event) => {
@@ -39,6 +43,7 @@ for (const svg of document.querySelectorAll("svg.chart")) {
     const marks = [...svg.querySelectorAll(".mark")].filter((m) => m.getClientRects().length);
     if (!marks.length) return;
     const at = marks.indexOf(shown);
+    byKey = true;
     show(marks[at < 0 ? (step > 0 ? 0 : marks.length - 1) : (at + step + marks.length) % marks.length]);
     say.textContent = tip.textContent;
   });
