@@ -1,6 +1,7 @@
 """The figures that pages quote from the study (docs/paper/table.json): computed, written into the pages, checked.
 
-A quoted figure stands before a mark that names it: `0.0865<!-- excess -->`. It also draws the chart of the page.
+A quoted figure stands before a mark that names it: `0.0865<!-- excess -->`.
+The chart of what-lambda-is.md is drawn here.
 
     python docs/scripts/quoted.py          (writes the figures and the chart)
     python docs/scripts/quoted.py check    (exit code 1 where a page or the chart says something else)

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(python|bash|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 START = """
 import subprocess as _subprocess, sys as _sys
 def _infimum(*arguments):
@@ -29,14 +29,15 @@ def as_script(page: Path, folder: Path) -> tuple[str, list[str]]:
     """The blocks of a page as one script, and its commands; named files are written to the folder."""
     script, commands = [START], []
     for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")):
-        if name := re.match(r"# file: (\w+\.py)\n", text):
+        if name := re.match(r"# file: (\w+\.(?:py|toml))\n", text):
             (folder / name[1]).write_text(text, encoding="utf-8")
         elif kind == "python":
             script.append(text)
         else:
             for line in text.splitlines():
                 program, *arguments = shlex.split(line)
-                assert program == "infimum", line
+                if program != "infimum":
+                    raise ValueError(f"{page.name}: not a command of infimum: {line}")
                 commands.append(arguments[0])
                 script.append(f"_infimum({', '.join(map(repr, arguments))})\n")
     return "\n".join(script), commands
