@@ -64,8 +64,9 @@ def test_pipes_and_no_color_get_no_escape_codes(env: dict[str, str], tmp_path: P
         assert done.stdout + done.stderr
 
 
-def test_force_color_overrules(tmp_path: Path) -> None:
-    done = infimum("check", "--help", cwd=tmp_path, env={"NO_COLOR": "", "FORCE_COLOR": "1"})
+def test_force_color_overrules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    done = infimum("check", "--help", cwd=tmp_path, env={"FORCE_COLOR": "1"})
     assert ESCAPE in done.stdout
 
 
