@@ -35,10 +35,10 @@ def main() -> None:
         plain = sample_lambda(law, layer, cal, Stopping("samples", max_samples=2**20))
         variance = plain.sampling_error**2 * plain.summary.n
         independent = variance / options.target**2
-        # Powers of two whose eight replicates are about an eighth of what independent samples need.
+        # Powers of two; eight replicates of the larger are about an eighth of what independent samples need.
         middle = round(np.log2(independent / REPLICATES / 8))
         errors = []
-        for size in (2**middle, 2 ** (middle + 1)):
+        for size in (2 ** (middle - 1), 2**middle):
             rule = Stopping("samples", max_samples=REPLICATES * size, batch=size)
             seeds = range(options.replications)
             runs = [sample_lambda(law, layer, cal, rule, seed=seed, draw="sobol") for seed in seeds]
