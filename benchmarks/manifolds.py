@@ -1,6 +1,6 @@
 """Which manifold looks like the data: λ on samples against λ on unseen real inputs, for the study's networks.
 
-    python benchmarks/manifolds.py --study DIR [--flow]
+    python benchmarks/manifolds.py --study DIR [--flow] [--only NAME]
 
 DIR holds what `infimum reproduce` writes. Each manifold is fitted to features that training has not seen and judged
 on test inputs that neither it nor the calibration has seen; λ is RAPS, exact, 100,000 samples. Seeds are fixed.
@@ -57,6 +57,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--study", type=Path, required=True)
     parser.add_argument("--flow", action="store_true")
+    parser.add_argument("--only", default="", help="networks whose name holds this, as ham10000")
     options = parser.parse_args()
     manifolds = dict(MANIFOLDS)
     if options.flow:
@@ -67,6 +68,8 @@ def main() -> None:
     found: dict[str, list[list[float]]] = {name: [] for name in ("features", *manifolds)}
     bandwidths = []
     for network in study_networks(options.study):
+        if options.only not in network.name:
+            continue
         calibration, rest = network.calibrated(0)
         held_out = network.test.features[rest]
         logits = network.head.logits(network.features)
