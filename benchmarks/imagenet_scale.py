@@ -54,12 +54,7 @@ def network() -> tuple[np.ndarray, np.ndarray, Head, Calibration]:
         x -= np.outer(2 * (x @ v), v)
         weight -= np.outer(2 * (weight @ v), v)
     head = Head(weight, bias)
-    logits = np.concatenate(
-        [
-            x[start : start + 5000] @ weight.T + bias
-            for start in range(0, len(x), 5000)
-        ]
-    )
+    logits = np.concatenate([x[start : start + 5000] @ weight.T + bias for start in range(0, len(x), 5000)])
     return x[:ROWS], logits[:ROWS].argmax(axis=1), head, calibrate(logits[ROWS:], labels[ROWS:])
 
 
