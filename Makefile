@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint benchmark clean
+.PHONY: demo test lint docs benchmark clean
 
 demo: .venv/package
 	$(BIN)/python examples/digits.py demo
@@ -15,15 +15,18 @@ lint: .venv/tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+docs: .venv/tests
+	$(BIN)/mkdocs build --strict
+
 benchmark: .venv/tests
 	$(BIN)/python benchmarks/standard_error.py
-	$(BIN)/python benchmarks/success_levels.py
 	$(BIN)/python benchmarks/bounds_coverage.py
 	$(BIN)/python benchmarks/labels_needed.py
 	$(BIN)/python benchmarks/extraction.py
+	$(BIN)/python benchmarks/page.py
 
 clean:
-	rm -rf .venv demo
+	rm -rf .venv demo site
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "infimum needs Python 3.11 or newer: make PYTHON=python3.12 …")'
@@ -33,7 +36,7 @@ clean:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	touch $@
 
-.venv/tests: .venv/package requirements-dev.txt constraints-dev.txt
+.venv/tests: .venv/package requirements-dev.txt requirements-docs.txt constraints-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints-dev.txt \
-		--editable '.[all]' --requirement requirements-dev.txt
+		--editable '.[all]' --requirement requirements-dev.txt --requirement requirements-docs.txt
 	touch $@

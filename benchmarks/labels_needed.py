@@ -1,17 +1,18 @@
-"""How far below the truth each bound lies at equal labels, on two published networks: the table of the docs.
+"""How far below the truth each bound lies at equal labels, on real networks: the table of docs/few-labels.md.
 
-    python benchmarks/labels_needed.py [folder of outputs] [draws]
+    python benchmarks/labels_needed.py [--outputs ../shared/data/outputs] [--study DIR] [--draws 100]
 
-The folder holds cifar10_vgg16.npz and cifar100_densenet-bc-100.npz (`probs`, `labels`). 1,000 labelled rows
-calibrate λ(x), another 1,000 recalibrate it (isotonic regression), the 8,000 others are the operation, whose accuracy
-is the truth. Of these, n labels are drawn anew for every draw: at random, or in 6 strata of the recalibrated level.
-gap: mean of truth − bound. ratio: gap over that of Clopper–Pearson. labels: about how many times fewer labels
-give the same gap, 1/ratio². miss: share of draws whose bound exceeds the truth; nominal 0.05.
+The first folder holds what two published networks said, cifar10_vgg16.npz and cifar100_densenet-bc-100.npz (`probs`,
+`labels`). --study: what the networks of `infimum reproduce` said on their test sets, DIR/<data set>-<level>/test.npz
+(`logits`, `labels`). A tenth of the rows calibrates λ(x), another tenth recalibrates it (isotonic regression), the
+rest is the operation, whose accuracy is the truth. Of these, n labels are drawn anew for every draw: at random, or in
+6 strata of the recalibrated level; n is at most a third of them.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -29,17 +30,56 @@ from infimum.bounds import (
 )
 from infimum.conformal import calibrate
 
-FOLDER = Path(__file__).parents[2] / "shared" / "data" / "outputs"
-FILES = ("cifar10_vgg16", "cifar100_densenet-bc-100")
+OUTPUTS = Path(__file__).parents[2] / "shared" / "data" / "outputs"
+PUBLISHED = {"CIFAR-10 VGG-16": "cifar10_vgg16", "CIFAR-100 DenseNet": "cifar100_densenet-bc-100"}
+LABELLED = (150, 300, 1000)
+BOOTSTRAP = 199
+"""Draws of the parametric bootstrap, fewer than its default of 2,000: as valid, but less smooth."""
+SHORT = {
+    "clopper_pearson": "Clopper–Pearson: gap / miss",
+    "betting": "betting",
+    "prediction_powered asymptotic, λ(x)": "≈ PPI++ λ(x)",
+    "prediction_powered asymptotic, recalibrated": "≈ PPI++ recal.",
+    "prediction_powered betting, λ(x)": "PPI betting λ(x)",
+    "prediction_powered betting, recalibrated": "PPI betting recal.",
+    "stratified bootstrap": "≈ strat. bootstrap",
+    "stratified signed_root": "≈ strat. signed root",
+    "stratified e_process": "strat. e-process",
+    "stratified bonferroni": "strat. Bonferroni",
+}
 
 
-def levels(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def published(folder: Path) -> Iterator[tuple[str, Outputs]]:
+    """Name and outputs of the published networks; says how to get them where they are not."""
+    for name, file in PUBLISHED.items():
+        path = folder / f"{file}.npz"
+        if not path.is_file():
+            raise SystemExit(
+                f"{path} is missing: it holds the test outputs (`probs`, `labels`) of a published network, which are "
+                "not part of the repository. Give the folder that holds them with --outputs."
+            )
+        with np.load(path) as npz:
+            yield name, Outputs.from_probabilities(npz["probs"], labels=npz["labels"])
+
+
+def of_study(folder: Path) -> Iterator[tuple[str, Outputs]]:
+    """Name and test outputs of the networks that the study trained."""
+    paths = sorted(folder.glob("*/test.npz"))
+    if not paths:
+        raise SystemExit(
+            f"{folder} holds no <data set>-<level>/test.npz: give the folder of the study's networks"
+        )
+    for path in paths:
+        with np.load(path) as npz:
+            yield path.parent.name, Outputs(logits=npz["logits"], labels=npz["labels"])
+
+
+def levels(outputs: Outputs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of the operation: right or wrong, λ(x), recalibrated λ(x)."""
-    with np.load(path) as npz:
-        p, y = npz["probs"], npz["labels"]
+    z, y, tenth = outputs.logits, outputs.known_labels, len(outputs) // 10
     order = np.random.default_rng(0).permutation(len(y))
     cal, held_out, ops = (
-        Outputs.from_probabilities(p[r], labels=y[r]) for r in np.split(order, [1000, 2000])
+        Outputs(logits=z[rows], labels=y[rows]) for rows in np.split(order, [tenth, 2 * tenth])
     )
     conformal = calibrate(cal.logits, cal.known_labels)
     level = conformal.success_levels(ops.logits)
@@ -71,32 +111,63 @@ def one_draw(
             parts.weights,
             method=method,
             levels=parts.levels,
-            draws=999,
+            draws=BOOTSTRAP,
             seed=seed,
         )
     return {name: bound.value for name, bound in found.items()}
 
 
-def main(folder: Path = FOLDER, draws: int = 300) -> None:
-    """Print one table for each network and number of labels."""
-    for file in FILES:
-        correct, raw, level = levels(folder / f"{file}.npz")
-        parts = strata(level)
-        truth = correct.mean()
-        print(f"\n{file}: accuracy {truth:.4f}, {len(parts.weights)} strata, {draws} draws")
-        for n in (150, 300, 1000):
-            table = [one_draw(correct, raw, level, parts, n, seed) for seed in range(draws)]
-            print(f"\n{f'n = {n}':44}     gap   ratio   labels    miss")
-            base = truth - np.mean([row["clopper_pearson"] for row in table])
-            for name in table[0]:
-                values = np.array([row[name] for row in table])
-                ratio = (truth - values.mean()) / base
-                verdict = "" if ratio < 1 or name == "clopper_pearson" else "  wider than Clopper–Pearson"
-                print(
-                    f"{name:44} {truth - values.mean():7.4f} {ratio:7.2f} {1 / ratio**2:8.1f} "
-                    f"{(values > truth).mean():7.3f}{verdict}"
-                )
+def networks(outputs: Path, study: Path | None) -> Iterator[tuple[str, Outputs]]:
+    """All networks of the table."""
+    yield from published(outputs)
+    if study is not None:
+        yield from of_study(study)
+
+
+def main() -> None:
+    """Print the table, a row as soon as it is there, and then how each method did over all rows."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--outputs", type=Path, default=OUTPUTS, help="folder of the published outputs")
+    parser.add_argument("--study", type=Path, help="folder of the study's networks")
+    parser.add_argument("--draws", type=int, default=100, help="samples of labels for each row (100)")
+    options = parser.parse_args()
+    print("| network | accuracy | operation | n | " + " | ".join(SHORT.values()) + " |")
+    print("| --- " * (4 + len(SHORT)) + "|")
+    table = []
+    for network, outputs in networks(options.outputs, options.study):
+        for row, gaps, missed in rows(network, outputs, options.draws):
+            print(row, flush=True)
+            table.append((gaps / gaps[0], missed))
+    print(summary(table))
+
+
+def rows(network: str, outputs: Outputs, draws: int) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """For every n: the row of the table, and the mean gap and share of misses of each method."""
+    correct, raw, level = levels(outputs)
+    parts, truth = strata(level), correct.mean()
+    for n in (n for n in LABELLED if n <= len(correct) / 3):
+        drawn = [one_draw(correct, raw, level, parts, n, seed) for seed in range(draws)]
+        bounds = np.array([[row[name] for name in SHORT] for row in drawn])
+        gaps, missed = truth - bounds.mean(axis=0), (bounds > truth).mean(axis=0)
+        cells = [f"{gaps[0]:.4f} / {100 * missed[0]:.1f}"]
+        cells += [f"{g / gaps[0]:.2f} / {100 * m:.1f}" for g, m in zip(gaps[1:], missed[1:], strict=True)]
+        yield f"| {network} | {truth:.4f} | {len(correct)} | {n} | " + " | ".join(cells) + " |", gaps, missed
+
+
+def summary(table: list[tuple[np.ndarray, np.ndarray]]) -> str:
+    """Each method over all rows."""
+    ratios, misses = (np.array(column) for column in zip(*table, strict=True))
+    lines = [
+        "\n| method | median ratio | from | to | fewer labels, median | narrower in | misses %, all rows |"
+    ]
+    lines.append("| --- " * 7 + "|")
+    for name, r, m in zip(SHORT.values(), ratios.T, misses.T, strict=True):
+        lines.append(
+            f"| {name.split(':')[0]} | {np.median(r):.2f} | {r.min():.2f} | {r.max():.2f} | "
+            f"{np.median(1 / r**2):.1f} | {(r < 1).sum()} of {len(r)} | {100 * m.mean():.1f} |"
+        )
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    main(*(convert(text) for convert, text in zip((Path, int), sys.argv[1:], strict=False)))
+    main()

@@ -10,8 +10,9 @@ import pytest
 from conftest_types import Toy
 
 from infimum import Assessment, Head, InputError, Outputs, Stopping, assess
-from infimum.bounds import Bound, confidence_floor, marginal_conformal
+from infimum.bounds import Bound, confidence_floor, marginal_conformal, prediction_powered
 from infimum.conformal import LAC, RAPS, calibrate
+from infimum.judging import check_method
 from infimum.sampling import Batch
 
 STOP = Stopping("samples", max_samples=4000, batch=2000)
@@ -277,3 +278,28 @@ def test_real_outputs(shared_data: Path, file: str, success: float) -> None:
     assert a.success.value == pytest.approx(success, abs=0.005)
     assert a.certified[0].value < a.success.value < a.lambda_.value
     assert warned(a, "not a lower bound")
+
+
+@pytest.mark.parametrize("method", ["prediction_powered", "prediction_powered_betting"])
+def test_prediction_powered_judges_when_asked(data: dict[str, Outputs], method: str) -> None:
+    """Its levels are softmax confidences, which have seen no label; labelled rows count once, as for the binomial."""
+    cal, ops, tun = data["calibration"], data["operation"], data["tuning"]
+    a = assess(cal, ops, tuning=tun, target=0.5, method=method)
+    assert [b.method for b in a.certified[:2]] == [method, "clopper_pearson"]
+    assert a.target.by == method
+    assert a.certified[1] == assess(cal, ops, tuning=tun).certified[0]
+    z = np.concatenate([cal.logits, tun.logits])
+    top, unlabelled = (
+        np.exp(v - np.logaddexp.reduce(v, axis=1)[:, None]).max(axis=1) for v in (z, ops.logits)
+    )
+    kind = "asymptotic" if method == "prediction_powered" else "betting"
+    direct = prediction_powered(np.concatenate([cal.correct, tun.correct]), top, unlabelled, method=kind)
+    assert a.certified[0].value == pytest.approx(direct.value, abs=1e-9)
+    joined = Outputs(np.concatenate([ops.logits, cal.logits]))
+    assert assess(cal, joined, tuning=tun, method=method).certified[0].value == pytest.approx(direct.value)
+    with pytest.raises(InputError, match="weighted"):
+        assess(cal, Outputs(ops.logits, weights=np.ones(len(ops))), method=method)
+    with pytest.raises(InputError, match="every operation input"):
+        assess(cal, Outputs(cal.logits), method=method)
+    with pytest.raises(InputError, match="method must be one of"):
+        check_method("best")

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from infimum.assessment import assess as assess
     from infimum.bounds import clopper_pearson as clopper_pearson
+    from infimum.comparison import Comparison as Comparison
+    from infimum.comparison import compare as compare
+    from infimum.comparison import compare_assessments as compare_assessments
     from infimum.conformal import calibrate as calibrate
     from infimum.errors import InputError as InputError
     from infimum.head import Head as Head
@@ -19,6 +22,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Assessment": "infimum.results",
+    "Comparison": "infimum.comparison",
     "Head": "infimum.head",
     "InputError": "infimum.errors",
     "Outputs": "infimum.outputs",
@@ -26,6 +30,8 @@ _HOME = {
     "assess": "infimum.assessment",
     "calibrate": "infimum.conformal",
     "clopper_pearson": "infimum.bounds",
+    "compare": "infimum.comparison",
+    "compare_assessments": "infimum.comparison",
 }
 
 __all__ = ["__version__", *_HOME]

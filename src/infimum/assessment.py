@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import logging
 from typing import Literal, get_args
 
 import numpy as np
 
 from infimum.bounds import (
     Bound,
-    clopper_pearson,
     confidence_floor_of_counts,
     marginal_conformal_of_counts,
 )
@@ -21,8 +20,9 @@ from infimum.conformal.scores import score_to_dict
 from infimum.conformal.success import Empty, Step
 from infimum.errors import InputError
 from infimum.head import AnyHead
+from infimum.judging import Method, check_method, judging_bounds
 from infimum.manifold import Manifold
-from infimum.manifold.by_name import ManifoldName, fit_manifold
+from infimum.manifold.by_name import Bandwidth, ManifoldName, fit_manifold
 from infimum.outputs import Outputs, check_one_network
 from infimum.overlap import rows_also_in
 from infimum.provenance import origin
@@ -30,6 +30,8 @@ from infimum.results import Assessment, CalibrationFacts, LambdaEstimate, Succes
 from infimum.sampling import Draw, Progress, Stopping, sample_lambda
 from infimum.scan import scan
 from infimum.stream import OutputsStream
+
+logger = logging.getLogger("infimum")
 
 
 def assess(
@@ -47,13 +49,14 @@ def assess(
     manifold: ManifoldName | None = None,
     components: int | None = None,
     covariance: str = "full",
-    bandwidth: Real = 0.1,
+    bandwidth: Bandwidth = 0.1,
     stopping: Stopping | None = None,
     draw: Draw = "independent",
     seed: int = 0,
     exchangeability: bool = True,
     target: Real | None = None,
     confidence: Real = 0.95,
+    method: Method = "clopper_pearson",
     name: str = "network",
     progress: Progress | None = None,
 ) -> Assessment:
@@ -74,16 +77,20 @@ def assess(
     step, empty
         The paper's δ (None: exact), and how inputs that never get a one-label set are read.
     manifold
-        "kernel", "gmm" (the paper's), "class-gaussians" or "none"; by default kernel where head and features are there.
+        "kernel", "gmm" (the paper's), "class-gaussians", "neighbors", "tree", "flow" (extra) or "none"; by
+        default kernel where head and features are there.
     components, covariance, bandwidth
-        Of gmm; of gmm and class-gaussians ("shrunk" and "lowrank:r" for many dimensions); of the kernel.
+        Of gmm; of gmm and class-gaussians ("shrunk" and "lowrank:r" for many dimensions); of the kernel ("auto":
+        by leave-one-out likelihood of the logits, smoother than λ wants it).
     stopping, draw, seed, progress
         Of the sampling. Same seed, same result.
     exchangeability
         Whether to test that calibration and operation are alike, which every bound assumes.
-    target, confidence
-        A reliability that the Clopper–Pearson bound on the labelled rows is to meet, in (0, 1); confidence of
-        each certified bound. The other bounds are listed beside it and do not decide.
+    target, confidence, method
+        A reliability that the bound of `method` on the labelled rows is to meet, in (0, 1); confidence of each
+        certified bound. Name the method beforehand: "clopper_pearson", or "prediction_powered_betting" or
+        "prediction_powered" (asymptotic) with the network's largest probability as level. The other bounds are
+        listed beside it and do not decide.
 
     Raises
     ------
@@ -100,7 +107,7 @@ def assess(
     """
     check_one_network(calibration, operation.first if isinstance(operation, OutputsStream) else operation)
     score = RAPS() if score is None else score
-    confidence = check_confidence(confidence)
+    confidence, method = check_confidence(confidence), check_method(method)
     wanted = None if target is None else float(exact_fraction(target, "target"))
     source = _features_and_head(manifold, head, manifold_data, operation, calibration.n_classes)
     conformal = calibrate(
@@ -113,6 +120,9 @@ def assess(
         seed=seed,
     )
     notes = list(conformal.notes)
+    logger.info(
+        "calibrated on %d rows: %s, temperature %g", conformal.n, conformal.score, conformal.temperature
+    )
 
     stream = OutputsStream.of(operation) if isinstance(operation, Outputs) else operation
     found = scan(stream, calibration, conformal, step, empty, seed, exchangeability)
@@ -125,6 +135,7 @@ def assess(
         effective_n=real.effective_n,
         never_singleton=real.never_singleton,
     )
+    logger.info("scored %d operation inputs: λ %.4f", real.n, real.value)
 
     law: Manifold | None = None
     estimate, interrupted, manifold_lambda, samples = on_operation, False, None, None
@@ -134,8 +145,10 @@ def assess(
         features, head = source
         weights = operation.weights if manifold_data is None else None
         sampled = _draw_by_weight(features, weights, seed)
-        predicted = head.logits(sampled).argmax(axis=1)
-        law = fit_manifold(manifold, sampled, predicted, components, covariance, bandwidth, seed)
+        logits = head.logits(sampled)
+        predicted = logits.argmax(axis=1)
+        law = fit_manifold(manifold, sampled, predicted, components, covariance, bandwidth, seed, logits)
+        logger.info("fitted %s to %d features", law.fit.name, law.fit.n)
         behind = LambdaSummary(conformal.n, step, empty)
         behind.add(conformal.top_two(head.logits(features)), weights)
         manifold_lambda = behind.value
@@ -155,11 +168,15 @@ def assess(
                 history=run.history,
             )
 
-    judge = _binomial(calibration, tuning, confidence, operation.weights is not None)
+    judge, *beside = judging_bounds(method, calibration, tuning, operation, confidence)
     withheld = _why_withheld(calibration, operation, tuning, conformal)
     if withheld is not None:
         notes.append(f"the bounds from success levels are not given: {withheld}")
-    certified = (judge, *(_from_success_levels(found.runner_up, confidence) if withheld is None else ()))
+    certified = (
+        judge,
+        *beside,
+        *(_from_success_levels(found.runner_up, confidence) if withheld is None else ()),
+    )
     certified = contradicted(certified, found.alike)
     return Assessment(
         network=name,
@@ -252,20 +269,6 @@ def _draw_by_weight(features: Array, weights: Array | None, seed: int) -> Array:
     start = np.random.default_rng([seed, 0x3E1]).random()
     rows = np.searchsorted(np.cumsum(weights) / weights.sum(), (start + np.arange(n)) / n)
     return features[np.minimum(rows, n - 1)]
-
-
-def _binomial(calibration: Outputs, tuning: Outputs | None, confidence: float, weighted: bool) -> Bound:
-    """Clopper–Pearson on all labelled rows given; a row given twice counts once."""
-    correct = calibration.correct
-    if tuning is not None:
-        correct = np.concatenate([correct, tuning.correct[~rows_also_in(calibration, tuning)]])
-    bound = clopper_pearson(correct, confidence)
-    if not weighted:
-        return bound
-    unweighted = (
-        "the operational profile is that of the labelled inputs: the operation's weights do not enter"
-    )
-    return replace(bound, assumptions=(*bound.assumptions, unweighted))
 
 
 def _why_withheld(

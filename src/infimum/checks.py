@@ -30,8 +30,10 @@ SINGLE_COLUMN = (
 )
 
 
-def check_matrix(values: Any, what: str, columns: int | None = None) -> Array:
+def check_matrix(values: Any, what: str, columns: int | None = None, finite: bool = True) -> Array:
     """A non-empty two-dimensional array of finite real numbers, as it came; `columns` fixes its width.
+
+    `finite=False` leaves the numbers themselves to a later `check_finite`, chunk by chunk.
 
     >>> check_matrix([[1.0, 2.0]], "logits").shape
     (1, 2)
@@ -45,7 +47,8 @@ def check_matrix(values: Any, what: str, columns: int | None = None) -> Array:
         raise InputError(f"{what} is empty (shape {array.shape})")
     if columns is not None and array.shape[1] != columns:
         raise InputError(f"{what} has {array.shape[1]} columns, expected {columns}")
-    check_finite(array, what)
+    if finite:
+        check_finite(array, what)
     return array
 
 
@@ -71,13 +74,15 @@ def check_finite(array: Array, what: str, first_row: int = 0) -> None:
         raise InputError(f"{what}: {where} is {value}, {kind}; mend or leave out such rows")
 
 
-def check_logits(values: Any, what: str = "logits", n_classes: int | None = None) -> Array:
+def check_logits(
+    values: Any, what: str = "logits", n_classes: int | None = None, finite: bool = True
+) -> Array:
     """Logits (n, K) with n ≥ 1 and K ≥ 2, finite, as they came.
 
     >>> check_logits([[0.0, 1.0], [2.0, 3.0]]).shape
     (2, 2)
     """
-    array = check_matrix(values, what)
+    array = check_matrix(values, what, finite=finite)
     if array.shape[1] == 1:
         raise InputError(f"{what} {SINGLE_COLUMN}")
     if n_classes is not None and array.shape[1] != n_classes:

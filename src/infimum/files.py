@@ -5,6 +5,7 @@ Nothing is unpickled, sizes are checked before memory is taken, and writing goes
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 import zipfile
@@ -15,6 +16,8 @@ import numpy as np
 
 from infimum.checks import Array
 from infimum.errors import InputError, MissingExtraError
+
+logger = logging.getLogger("infimum")
 
 READABLE = "npz, safetensors or Parquet"
 
@@ -187,6 +190,7 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
         temporary.chmod(0o666 & ~_umask())
         os.replace(temporary, path)
         temporary = None
+        logger.info("wrote %r", str(path))
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
     finally:

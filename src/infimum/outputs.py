@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ from infimum.checks import (
 )
 from infimum.errors import InputError
 from infimum.files import array_names, read_arrays, write_npz, write_safetensors
+
+logger = logging.getLogger("infimum")
 
 PROBABILITIES = ("probabilities", "probs")
 NAMES = ("logits", *PROBABILITIES, "labels", "features", "ids", "class_names", "weights")
@@ -148,6 +151,7 @@ class Outputs:
         if not given:
             there = ", ".join(array_names(path)) or "nothing"
             raise InputError(f"{name} has no 'logits' and no 'probabilities'; it holds: {there}")
+        logger.info("read %r: %s", str(path), ", ".join(f"{k} {v.shape}" for k, v in arrays.items()))
         others = {k: arrays.get(k) for k in ("labels", "features", "ids", "class_names", "weights")}
         if given[0] == "logits":
             return Outputs(logits=arrays["logits"], name=name, **others)  # type: ignore[arg-type]

@@ -198,6 +198,8 @@ def _open(path: Path, mapped: bool = True) -> Any:
         return pq.ParquetFile(path, memory_map=mapped)
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(f"{path} is not a readable Parquet file ({error})") from error
+    except UnicodeError as error:  # pyarrow takes names as text
+        raise InputError(f"{str(path)!r} has a name that is not UTF-8; rename the file") from error
 
 
 def _size(file: Any) -> int:

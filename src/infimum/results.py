@@ -215,8 +215,9 @@ class Assessment:
         """Read an assessment.json, or the directory that holds one."""
         path = Path(path)
         path = path / "assessment.json" if path.is_dir() else path
+        data = read_bytes(path)
         try:
-            document = json.loads(read_bytes(path))
+            document = json.loads(data)
         except ValueError as error:
             raise InputError(f"{path} is not JSON ({error})") from error
         if not isinstance(document, dict):

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from infimum.checks import Real, check_positive, check_seed
+from infimum.checks import Array, Real, check_positive, check_seed
 from infimum.conformal import Calibration, LambdaSummary
 from infimum.conformal.success import Empty, Step
 from infimum.errors import InputError
 from infimum.head import AnyHead, Head
 from infimum.manifold.base import Manifold
+from infimum.threads import read_ahead
 
 Rule = Literal["se", "difference", "samples", "time"]
 Draw = Literal["independent", "sobol"]
@@ -25,6 +27,8 @@ REPLICATES = 8
 
 HISTORY = 1000
 """Points kept of the history; beyond, every second one is dropped."""
+
+logger = logging.getLogger("infimum")
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ def sample_lambda(
 
     `draw="sobol"` takes batches of scrambled Sobol points (their number rounded down to a power of two) instead of
     independent samples: fewer are needed for a small error, which is then estimated from the spread of at least
-    eight batches. Memory is that of one batch. `progress` is called after every batch. Ctrl-C ends the run after
+    eight batches. Memory is that of two batches. `progress` is called after every batch. Ctrl-C ends the run after
     the last whole batch and keeps it. Raises InputError when head, manifold and calibration do not fit together.
 
     >>> import numpy as np
@@ -137,13 +141,7 @@ def sample_lambda(
     every, batches, last = 1, 0, np.inf
     spread = _Spread()
     try:
-        while not converged and summary.n < stopping.max_samples:
-            size = min(stopping.batch, stopping.max_samples - summary.n)
-            u = None
-            if draw == "sobol":
-                drawn, u = law.sample_evenly(1 << (size.bit_length() - 1), rng)
-            else:
-                drawn = law.sample(size, rng)
+        for drawn, u in read_ahead(_batches(law, stopping, draw, rng), most=1):
             logits = drawn if isinstance(head, Head) else head.logits(drawn)
             batch = LambdaSummary(calibration.n, step, empty)
             batch.add(calibration.top_two(logits, u if calibration.randomize else None, summary.n, "samples"))
@@ -159,14 +157,32 @@ def sample_lambda(
                 history.append(now)
             if len(history) > HISTORY:
                 history, every = history[1::2], every * 2
+            logger.debug("sampled %d: λ %.4f ± %.4f", now.n, now.value, now.standard_error)
             if progress is not None:
                 progress(now)
+            if converged:
+                break
     except KeyboardInterrupt:
         interrupted = True
         if summary.n == 0:
             raise
     error = spread.error if draw == "sobol" else summary.sampling_error
     return Sampling(summary, error, stopping, tuple(history), converged and not interrupted, interrupted)
+
+
+def _batches(
+    law: Manifold, stopping: Stopping, draw: Draw, rng: np.random.Generator
+) -> Iterator[tuple[Array, Array | None]]:
+    """Batches of samples, and the draws u that belong to Sobol points, up to the most that is allowed."""
+    n = 0
+    while n < stopping.max_samples:
+        size = min(stopping.batch, stopping.max_samples - n)
+        if draw == "sobol":
+            size = 1 << (size.bit_length() - 1)
+            yield law.sample_evenly(size, rng)
+        else:
+            yield law.sample(size, rng), None
+        n += size
 
 
 class _Spread:

@@ -14,15 +14,16 @@ BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "labels_needed.py"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("file", ["cifar10_vgg16", "cifar100_densenet-bc-100"])
-def test_levels_save_labels(shared_data: Path, file: str) -> None:
+@pytest.mark.parametrize("network", ["CIFAR-10 VGG-16", "CIFAR-100 DenseNet"])
+def test_levels_save_labels(shared_data: Path, network: str) -> None:
     """Mean gaps over 30 samples of 300 labels; the benchmark prints what 300 samples say."""
     spec = importlib.util.spec_from_file_location("labels_needed", BENCHMARK)
     assert spec is not None
     assert spec.loader is not None
     benchmark = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(benchmark)
-    correct, raw, level = benchmark.levels(shared_data / "outputs" / f"{file}.npz")
+    outputs = dict(benchmark.published(shared_data / "outputs"))[network]
+    correct, raw, level = benchmark.levels(outputs)
     parts = strata(level)
     rows = [benchmark.one_draw(correct, raw, level, parts, 300, seed) for seed in range(30)]
     gap = {name: correct.mean() - np.mean([row[name] for row in rows]) for name in rows[0]}

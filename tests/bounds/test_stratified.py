@@ -102,6 +102,7 @@ def test_e_process_covers_at_every_time() -> None:
     assert missed <= binom.ppf(1 - 1e-4, 100, 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rates", [LEVELS, np.full(4, 0.9)])
 def test_approximate_methods_are_not_far_off_and_tight(rates: np.ndarray) -> None:
     """They promise nothing: three times the nominal 5 % is the limit here; the docs table holds what was measured.

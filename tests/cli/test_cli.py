@@ -95,6 +95,10 @@ def test_target_decides_the_exit_code(here: Path, target: float, code: int) -> N
         ("--head", "head.npz", "--manifold", "class-gaussians", "--covariance", "shrunk"),
         ("--head", "head.npz", "--draw", "sobol", "--batch", "1000", "--manifold", "gmm"),
         ("--head", "head.npz", "--stopping", "difference", "--tolerance", "1e-4"),
+        ("--head", "head.npz", "--bandwidth", "auto"),
+        ("--head", "head.npz", "--manifold", "class-gaussians", "--covariance", "spherical"),
+        ("--head", "head.npz", "--manifold", "neighbors"),
+        ("--head", "head.npz", "--manifold", "tree"),
         ("--head", "head.npz", "--manifold", "none"),
     ],
 )
@@ -199,6 +203,7 @@ BAD = [
     (("report", "cal.npz"), "is not JSON"),
     (("assess", *BASE, "--json", "/dev/null"), "device"),
     (("assess", *BASE, "--head", "head.npz", "--bandwidth", "1e300"), "bandwidth"),
+    (("assess", *BASE, "--head", "head.npz", "--bandwidth", "wide"), "--bandwidth must be auto"),
 ]
 
 
@@ -223,7 +228,15 @@ def test_ctrl_c_while_sampling_writes_what_there_is(here: Path) -> None:
     code = "from infimum.cli.main import run; run()"
     command = [sys.executable, "-c", code, "assess", *BASE, "--head", "head.npz", "--out", "cut"]
     command += ["--stopping", "time", "--seconds", "60", "--batch", "1000", "--max-samples", "1000000000"]
-    process = subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        cwd=here,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell's background job ignores Ctrl-C, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     time.sleep(4)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)

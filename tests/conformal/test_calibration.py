@@ -159,6 +159,17 @@ def test_bad_input(logits: object, labels: object, message: str) -> None:
         calibrate(np.asarray(logits), np.asarray(labels))
 
 
+@pytest.mark.parametrize("n_classes", [10, 40])
+def test_a_bad_number_far_down_is_named_by_its_row(n_classes: int) -> None:
+    """Operation logits are checked chunk by chunk, on threads where there are many classes."""
+    logits = np.random.default_rng(0).normal(size=(40_000, n_classes)).astype(np.float32)
+    cal = calibrate(logits[:50], logits[:50].argmax(axis=1))
+    logits[39_000, 3] = -np.inf
+    logits[31_234, 7] = np.nan
+    with pytest.raises(InputError, match="row 31234, column 7 is nan"):
+        cal.success_levels(logits)
+
+
 def test_other_bad_arguments() -> None:
     logits, labels = sample(np.random.default_rng(0), 30)
     for arguments, message in (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 
 import numpy as np
 import pytest
@@ -154,3 +155,14 @@ def test_a_saved_dataset_cut_short(tmp_path):
     shard.write_bytes(shard.read_bytes()[:300])
     with pytest.raises(InputError, match="damaged or cut short"):
         list(open_data(folder).batches(100))
+
+
+def test_a_file_name_that_is_not_text(tmp_path):
+    path = tmp_path / os.fsdecode(b"caf\xe9.parquet")
+    try:
+        pq.write_table(pa.table({"x": [1.0]}), tmp_path / "x.parquet")
+        (tmp_path / "x.parquet").rename(path)
+    except OSError:
+        pytest.skip("this file system takes names that are text only")
+    with pytest.raises(InputError, match="not UTF-8; rename"):
+        open_data(path)

@@ -1,4 +1,4 @@
-"""Both manifolds: moments, dead features, small classes, collapse, and the exact push-forward."""
+"""Every manifold: moments, dead features, small classes, collapse, and the exact push-forward."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.stats import ks_2samp
 from infimum import Head, InputError, Stopping
 from infimum.conformal import calibrate
 from infimum.head import HeadFunction
-from infimum.manifold import Manifold, fit_class_gaussians, fit_gmm, fit_kernel
+from infimum.manifold import Manifold, fit_class_gaussians, fit_gmm, fit_kernel, fit_neighbors, fit_tree
 from infimum.manifold.base import square_root
 from infimum.sampling import sample_lambda
 
@@ -30,7 +30,12 @@ MAKERS = {
     "gaussians-full": lambda x, y: fit_class_gaussians(x, y),
     "gaussians-tied": lambda x, y: fit_class_gaussians(x, y, "tied"),
     "gaussians-shrunk": lambda x, y: fit_class_gaussians(x, y, "shrunk"),
+    "gaussians-diag": lambda x, y: fit_class_gaussians(x, y, "diag"),
+    "gaussians-spherical": lambda x, y: fit_class_gaussians(x, y, "spherical"),
     "gaussians-lowrank": lambda x, y: fit_class_gaussians(x, y, "lowrank:2"),
+    "gaussians-float32": lambda x, y: fit_class_gaussians(x.astype(np.float32), y),
+    "tree": lambda x, y: fit_tree(x, y),
+    "neighbors": lambda x, y: fit_neighbors(x, y),
 }
 
 
@@ -197,6 +202,11 @@ def test_head_push_forward_of_wide_and_narrow_layers() -> None:
         np.testing.assert_allclose(np.cov(logits.T), expected, atol=0.03 * np.abs(expected).max())
 
 
+def gram(root: np.ndarray) -> np.ndarray:
+    """The covariance of a root; one of one dimension is diagonal."""
+    return np.diag(root**2) if root.ndim == 1 else root.T @ root
+
+
 def test_class_gaussians_have_the_stated_covariances(features: tuple[np.ndarray, np.ndarray]) -> None:
     x, y = features
     classes, part = np.unique(y, return_inverse=True)
@@ -204,12 +214,18 @@ def test_class_gaussians_have_the_stated_covariances(features: tuple[np.ndarray,
     counts = np.bincount(part)
     pooled = sum(n * s for n, s in zip(counts, own, strict=True)) / len(x)
     effective = np.trace(pooled) ** 2 / (pooled**2).sum()
-    for kind in ("full", "tied", "shrunk", "lowrank:6", "lowrank:1"):
+    for kind in ("full", "tied", "diag", "spherical", "shrunk", "lowrank:6", "lowrank:1"):
         law = fit_class_gaussians(x, y, kind)
         for c, sigma in enumerate(own):
-            made = law.own[c].T @ law.own[c] + law.share[c] ** 2 * law.shared.T @ law.shared
+            made = gram(law.own[c]) + law.share[c] ** 2 * gram(law.shared)
             a = effective / (effective + counts[c])
-            expected = {"tied": pooled, "shrunk": (1 - a) * sigma + a * pooled}.get(kind, sigma)
+            variances = np.diag(sigma)
+            expected = {
+                "tied": pooled,
+                "shrunk": (1 - a) * sigma + a * pooled,
+                "diag": np.diag(variances),
+                "spherical": np.eye(6) * variances.mean(),
+            }.get(kind, sigma)
             if (
                 kind == "lowrank:1"
             ):  # the largest component is the class's own, total variance is kept on average
@@ -217,7 +233,7 @@ def test_class_gaussians_have_the_stated_covariances(features: tuple[np.ndarray,
             else:
                 np.testing.assert_allclose(made, expected, atol=1e-9)
     total = [sum(w * np.trace(r.T @ r) for w, r in zip(law.weights, law.own, strict=True))]
-    np.testing.assert_allclose(total[0] + np.trace(law.shared.T @ law.shared), np.trace(pooled))
+    np.testing.assert_allclose(total[0] + np.trace(gram(law.shared)), np.trace(pooled))
 
 
 def test_class_gaussians_of_tiny_classes_and_bad_input() -> None:

@@ -109,7 +109,7 @@ def test_probabilities():
 
 
 def test_probabilities_that_were_not_announced():
-    with pytest.raises(InputError, match="probabilities=True"):
+    with pytest.raises(InputError, match="logarithms, which are logits"):
         NetworkAdapter(cut_callable(lambda x: softmax(pair(x)[1], axis=1))).batch(X)
 
 

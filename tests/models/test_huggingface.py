@@ -182,3 +182,29 @@ def test_code_in_the_folder_is_not_run(tmp_path):
     with pytest.raises(InputError, match="cannot be read as a Hugging Face classifier"):
         cut_huggingface(tmp_path, token_ids())
     assert not (tmp_path / "ran").exists()
+
+
+def test_names_of_the_classes_go_by_name(tmp_path):
+    torch.manual_seed(0)
+    config = transformers.ViTConfig(
+        image_size=8, patch_size=4, num_channels=1, num_labels=2, id2label={0: "dog", 1: "cat"}, **SMALL
+    )
+    transformers.ViTForImageClassification(config).save_pretrained(tmp_path)
+    assert cut_huggingface(tmp_path, IMAGES).class_names == ("dog", "cat")
+    folder_of(vit, tmp_path / "plain")
+    assert cut_huggingface(tmp_path / "plain", IMAGES).class_names == ()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"num_labels": 3, "problem_type": "multi_label_classification"}, "several labels may hold at once"),
+        ({"num_labels": 1}, "is a regression model"),
+        ({"num_labels": 3, "problem_type": "regression"}, "is a regression model"),
+    ],
+)
+def test_models_that_are_no_classifiers_of_one_label(tmp_path, settings, message):
+    config = transformers.ViTConfig(image_size=8, patch_size=4, num_channels=1, **settings, **SMALL)
+    transformers.ViTForImageClassification(config).save_pretrained(tmp_path)
+    with pytest.raises(InputError, match=message):
+        cut_huggingface(tmp_path, IMAGES)

@@ -263,3 +263,18 @@ def test_code_of_others_in_files_is_refused(layer, message, tmp_path):
         12,
         3,
     )  # in memory it is the user's own code
+
+
+def test_a_softmax_in_the_models_own_code_is_advised_on():
+    class Hidden(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.last = keras.layers.Dense(3)
+
+        def call(self, x, training=False):
+            return keras.ops.softmax(self.last(x))
+
+    model = Hidden()
+    model(X)
+    with pytest.raises(InputError, match="look like probabilities, let the network return its logits"):
+        NetworkAdapter(cut_keras(model)).batch(X)

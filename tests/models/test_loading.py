@@ -161,3 +161,9 @@ def test_cut_is_proved_through_load():
     assert isinstance(wrong, NetworkAdapter)
     with pytest.raises(InputError, match="the cut is wrong"):
         wrong.outputs(np.eye(2))
+
+
+def test_a_file_cut_short_is_not_called_another_kind(tmp_path):
+    (tmp_path / "net.onnx").write_bytes(b"\x08\x09\x12\x07pytorch\x3a\xff\xff\x03short")
+    with pytest.raises(InputError, match=r"net\.onnx is not what its name says: it is damaged, cut short"):
+        load(tmp_path / "net.onnx")

@@ -205,3 +205,10 @@ def test_pytorch_that_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'infimum\[torch\]'"):
         cut_torch_file("net.pt", example=IMAGES)
+
+
+def test_a_checkpoint_of_several_networks_is_not_chosen_from(tmp_path):
+    state = network().state_dict()
+    torch.save({"model": state, "model_ema": state, "epoch": 3}, tmp_path / "c.pt")
+    with pytest.raises(InputError, match=r"weights of several networks \(model, model_ema\)"):
+        cut_torch_file(weights=tmp_path / "c.pt", factory=network, example=IMAGES)

@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from reports import hostile_assessment, toy_assessment
+from reports import HOSTILE, hostile_assessment, toy_assessment
 
-from infimum import Assessment
+from infimum import Assessment, Outputs, compare
+from infimum.report.comparison.html import to_html as comparison_html
 from infimum.report.html import to_html
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -112,3 +114,37 @@ def test_page(browser: Any, case: tuple[Assessment, Path]) -> None:
     assert requests == [path.as_uri()]
     assert complaints == []
     context.close()
+
+
+def test_comparison_page(browser: Any, tmp_path: Path) -> None:
+    """Hostile and long names, at three widths, dark and on paper; every figure of every network has its mark."""
+    rng, labels = np.random.default_rng(0), np.arange(400) % 3
+    networks = [
+        Outputs(np.eye(3)[labels] * 2 + rng.normal(size=(400, 3)) * (1 + i / 5), labels)
+        for i in range(len(HOSTILE))
+    ]
+    c = compare(networks, networks, names=HOSTILE)
+    path = tmp_path / "comparison.html"
+    path.write_text(comparison_html(c), encoding="utf-8")
+    page = browser.new_context(color_scheme="light", offline=True).new_page()
+    page.set_default_timeout(60_000)
+    complaints: list[str] = []
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("dialog", lambda dialog: complaints.append(dialog.message))
+    page.goto(path.as_uri())
+    assert page.locator("#ladder li .mark").count() == 3 * len(HOSTILE)
+    assert page.locator("table").first.locator("tbody tr").count() == len(HOSTILE)
+    for width in (1440, 900, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    light = background(page)
+    page.emulate_media(color_scheme="dark")
+    assert background(page) != light
+    page.emulate_media(color_scheme="dark", media="print")
+    assert background(page) == light
+    assert page.pdf(format="A4").startswith(b"%PDF")
+    assert complaints == []
+    assert requests == [path.as_uri()]

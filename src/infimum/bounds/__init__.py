@@ -1,8 +1,9 @@
 """Certified lower bounds on Success(f), one file each: arrays in, `Bound` out."""
 
+from infimum.bounds.anytime import anytime, anytime_sequence
 from infimum.bounds.base import Bound, Estimate
 from infimum.bounds.betting import betting, betting_bounds, betting_sequence
-from infimum.bounds.choice import best
+from infimum.bounds.choice import best, rehearse
 from infimum.bounds.class_profile import class_profile
 from infimum.bounds.clopper_pearson import clopper_pearson, clopper_pearson_per_class, wilson
 from infimum.bounds.confidence_floor import confidence_floor, confidence_floor_of_counts
@@ -23,6 +24,8 @@ __all__ = [
     "Exchangeability",
     "Strata",
     "allocate",
+    "anytime",
+    "anytime_sequence",
     "best",
     "betting",
     "betting_bounds",
@@ -39,6 +42,7 @@ __all__ = [
     "marginal_conformal",
     "marginal_conformal_of_counts",
     "prediction_powered",
+    "rehearse",
     "runner_up_counts",
     "strata",
     "stratified",

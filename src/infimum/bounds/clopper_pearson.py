@@ -13,6 +13,12 @@ from infimum.bounds.observations import check_correct
 from infimum.checks import Array, Real, check_labels
 from infimum.errors import InputError
 
+ROUNDING = 1e-10
+"""By which a bound that was written and read may differ; those of neighbouring counts differ by more."""
+
+MOST_LABELS = 10**9
+"""More labels than this are not worth telling."""
+
 
 def clopper_pearson(correct: Any, confidence: Real = 0.95) -> Bound:
     """One-sided Clopper–Pearson bound on Success(f) from which labelled inputs were classified correctly.
@@ -100,6 +106,56 @@ def binomial_lower(right: Any, n: Any, miss: float) -> Float[np.ndarray, "..."]:
     right, n = np.asarray(right), np.asarray(n)
     lower: Array = np.where(right > 0, betaincinv(np.maximum(right, 1), n - right + 1, miss), 0.0)
     return lower
+
+
+def successes_of(bound: Bound) -> int:
+    """How many of its `n` inputs a `clopper_pearson` bound was given as correct: the bound, inverted.
+
+    Raises InputError for a bound that no number of correct inputs gives.
+
+    >>> import numpy as np
+    >>> successes_of(clopper_pearson(np.arange(1000) < 957))
+    957
+    """
+    right = successes_needed(bound.value - ROUNDING, bound.n, 1.0 - bound.confidence)
+    found = math.inf if right is None else float(binomial_lower(right, bound.n, 1.0 - bound.confidence))
+    if right is None or bound.method != "clopper_pearson" or abs(found - bound.value) > ROUNDING:
+        raise InputError(f"{bound.value} is no Clopper–Pearson bound of {bound.n} inputs")
+    return right
+
+
+def successes_needed(at_least: float, n: int, miss: float) -> int | None:
+    """Fewest correct of n inputs whose bound, missed with chance `miss`, is `at_least`; None if even n are too few.
+
+    >>> successes_needed(0.95, 58, 0.05), successes_needed(0.95, 59, 0.05)
+    (None, 59)
+    """
+    if float(binomial_lower(n, n, miss)) < at_least:
+        return None
+    low, high = 0, n  # the bound grows with the number of correct inputs
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if float(binomial_lower(middle, n, miss)) < at_least else (low, middle)
+    return low
+
+
+def labels_needed(at_least: float, accuracy: float, confidence: float = 0.95) -> int | None:
+    """About how many labelled inputs the bound needs to reach `at_least`, if it stays at this accuracy.
+
+    The smallest n whose bound of n · accuracy correct inputs does; that number need not be whole, so a few more
+    or fewer may do. None where the accuracy itself is not above `at_least`, or a billion labels are too few.
+
+    >>> labels_needed(0.95, 1.0), labels_needed(0.95, 0.96), labels_needed(0.95, 0.95)
+    (59, 1332, None)
+    """
+    if accuracy <= at_least:
+        return None
+    low, high = 0, MOST_LABELS
+    while high - low > 1:
+        middle = (low + high) // 2
+        reached = float(binomial_lower(accuracy * middle, middle, 1.0 - confidence)) >= at_least
+        low, high = (low, middle) if reached else (middle, high)
+    return None if high == MOST_LABELS else high
 
 
 def sidak_miss(confidence: float, tests: int) -> float:

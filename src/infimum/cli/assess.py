@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +17,9 @@ from infimum.cli import options as o
 from infimum.cli.network import NetworkOptions, image_options, outputs_of
 from infimum.cli.progress import assessing_progress
 from infimum.errors import InputError
+
+if TYPE_CHECKING:
+    from infimum.results import Assessment
 
 MANIFOLD = "Manifold and sampling"
 WRITTEN = ("assessment.json", "report.html", "report.md")
@@ -27,6 +31,9 @@ class ManifoldName(StrEnum):
     gmm = "gmm"
     gaussians = "class-gaussians"
     kernel = "kernel"
+    neighbors = "neighbors"
+    tree = "tree"
+    flow = "flow"
     none = "none"
 
 
@@ -35,6 +42,14 @@ class DrawName(StrEnum):
 
     independent = "independent"
     sobol = "sobol"
+
+
+class JudgeName(StrEnum):
+    """Methods that may judge the target."""
+
+    clopper_pearson = "clopper_pearson"
+    prediction_powered = "prediction_powered"
+    prediction_powered_betting = "prediction_powered_betting"
 
 
 class RuleName(StrEnum):
@@ -84,9 +99,19 @@ def assess(
         ),
     ] = None,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the certified bounds.")] = 0.95,
+    method: Annotated[
+        JudgeName,
+        typer.Option("--method", help="The bound that decides about the target; name it before you look."),
+    ] = JudgeName.clopper_pearson,
     name: Annotated[str | None, typer.Option("--name", help="Of the network. (default: DIR's name)")] = None,
     json: Annotated[
         str | None, typer.Option("--json", metavar="FILE|-", help="Write the JSON here; - for stdout alone.")
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(
+            "--junit", metavar="FILE", help="Write JUnit XML: the target a test case, warnings in its output."
+        ),
     ] = None,
     quiet: o.Quiet = False,
     seed: o.Seed = 0,
@@ -145,13 +170,19 @@ def assess(
         str,
         typer.Option(
             "--covariance",
-            help="gmm: full, diag, tied, spherical. class-gaussians: full, tied, shrunk, lowrank:RANK.",
+            help="gmm: full, diag, tied, spherical. class-gaussians: these, shrunk, lowrank:RANK.",
             rich_help_panel=MANIFOLD,
         ),
     ] = "full",
     bandwidth: Annotated[
-        float, typer.Option("--bandwidth", help="kernel: bandwidth h.", rich_help_panel=MANIFOLD)
-    ] = 0.1,
+        str,
+        typer.Option(
+            "--bandwidth",
+            metavar="VALUE|auto",
+            help="kernel: h. auto: by leave-one-out likelihood of the logits.",
+            rich_help_panel=MANIFOLD,
+        ),
+    ] = "0.1",
     stopping: Annotated[
         RuleName,
         typer.Option(
@@ -214,6 +245,9 @@ def assess(
         check_can_make(out, directory=True)
     if json is not None and json != "-":
         check_can_make(Path(json), inputs=(calibration, operation, tuning, head, manifold_data))
+    if junit is not None:
+        check_can_make(junit, inputs=(calibration, operation, tuning, head, manifold_data))
+    start = time.perf_counter()
     features = None
     if manifold_data is not None:
         arrays = read_arrays(manifold_data)
@@ -253,13 +287,14 @@ def assess(
             manifold=None if manifold is None else manifold.value,
             components=components,
             covariance=covariance,
-            bandwidth=bandwidth,
+            bandwidth=o.bandwidth_from(bandwidth),
             stopping=infimum.Stopping(stopping.value, tolerance, max_samples, seconds, batch),
             draw=draw.value,
             seed=seed,
             exchangeability=exchangeability,
             target=target,
             confidence=confidence,
+            method=method.value,
             name=name or (out.resolve().name if out is not None else "network"),
             progress=progress,
         )
@@ -267,6 +302,8 @@ def assess(
     result = replace(result, provenance={**result.provenance, "command": command})
     if out is not None:
         result.save(out)
+    if junit is not None:
+        _write_junit(result, junit, time.perf_counter() - start)
     if json == "-":
         sys.stdout.write(result.to_json())
     elif json is not None:
@@ -279,3 +316,12 @@ def assess(
         raise typer.Exit(130)
     if result.target is not None and not result.target.met:
         raise typer.Exit(1)
+
+
+def _write_junit(result: Assessment, path: Path, seconds: float) -> None:
+    from infimum.files import write_bytes
+    from infimum.gates import target_gate
+    from infimum.report.junit import Suite, to_junit
+
+    gate = target_gate(result)
+    write_bytes(path, to_junit([Suite(result, () if gate is None else (gate,), seconds)]).encode())

@@ -72,12 +72,16 @@ def extract(
     from infimum.files import check_can_make
     from infimum.head import Head
 
-    if head_out is not None:
-        if head_out.suffix not in (".safetensors", ".npz"):
-            raise InputError(f"--head-out must end in .safetensors or .npz, not {head_out.name!r}")
-        check_can_make(head_out)
+    if head_out is not None and head_out.suffix not in (".safetensors", ".npz"):
+        raise InputError(f"--head-out must end in .safetensors or .npz, not {head_out.name!r}")
     given = [Path(p) for p in (model, data, weights, labels) if p is not None]
     check_can_make(out, directory=out.suffix == ".parquet", inputs=given)
+    if head_out is not None:
+        if head_out.resolve() == out.resolve():
+            raise InputError(
+                f"--head-out is {out}, as --out is: one of the two would be lost; name another file"
+            )
+        check_can_make(head_out, inputs=given)
     images = image_options(resize, crop, mean, std, image_mode, layout)
     network = NetworkOptions(
         model, factory, weights, head_layer, device.value, trust, batch_size, preprocess, skip_bad, images

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import traceback
@@ -12,8 +13,12 @@ import typer
 import infimum
 from infimum.cli.assess import assess
 from infimum.cli.calibrate import calibrate
+from infimum.cli.certify import certify
+from infimum.cli.check import check
+from infimum.cli.compare import compare
 from infimum.cli.estimate import estimate
 from infimum.cli.extract import extract
+from infimum.cli.plan import plan
 from infimum.cli.report import report
 from infimum.cli.reproduce import reproduce
 from infimum.cli.score import score
@@ -24,13 +29,18 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="How reliable a trained classifier is, at least.\n\n"
+    "Example: infimum assess --calibration cal.npz --operation ops.npz --target 0.95 --out results\n\n"
     "Exit codes: 0 done (target met), 1 target not met, 2 bad input, 3 a defect of infimum, "
     "130 interrupted (what was sampled until then is written).",
 )
 app.command()(assess)
 app.command()(calibrate)
+app.command()(certify)
+app.command()(check)
+app.command()(compare)
 app.command()(estimate)
 app.command()(extract)
+app.command()(plan)
 app.command()(report)
 app.command()(reproduce)
 app.command()(score)
@@ -48,12 +58,40 @@ def _top(
         bool | None,
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit."),
     ] = None,
+    verbose: Annotated[
+        int,
+        typer.Option(
+            "--verbose",
+            "-v",
+            count=True,
+            help="Say on stderr what is read, computed and written; -vv for every batch.",
+        ),
+    ] = 0,
 ) -> None:
-    pass
+    if verbose:
+        _log(logging.INFO if verbose == 1 else logging.DEBUG)
+
+
+def _log(level: int) -> None:
+    """Show what the library logs, on stderr."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logger = logging.getLogger("infimum")
+    logger.addHandler(handler)
+    logger.setLevel(level)
+
+
+def _plain_unless_read_by_a_person() -> None:
+    """No escape codes into files and pipes, nor where NO_COLOR is set (no-color.org); FORCE_COLOR overrules."""
+    asked = os.environ.get("NO_COLOR", "") != ""
+    if asked or not (sys.stdout.isatty() or os.environ.get("FORCE_COLOR", "")):
+        # Typer reads this when it first prints; otherwise it takes every run of GitHub Actions for a terminal.
+        os.environ["_TYPER_FORCE_DISABLE_TERMINAL"] = "1"
 
 
 def run() -> None:
     """Run the command line; bad input is one line on stderr and exit code 2."""
+    _plain_unless_read_by_a_person()
     try:
         app()
     except InputError as error:

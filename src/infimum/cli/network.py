@@ -7,7 +7,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,7 @@ class NetworkOptions:
     preprocess: str | None
     skip_bad: bool
     images: ImageOptions | None
+    warned: set[str] = field(default_factory=set, compare=False)
 
     @property
     def given(self) -> bool:
@@ -70,10 +71,10 @@ class NetworkOptions:
         if "" not in sys.path and str(Path.cwd()) not in sys.path:
             sys.path.append(str(Path.cwd()))
         preprocess = None if self.preprocess is None else find_function(self.preprocess, "--preprocess")
-        opened = open_data(data, labels, images=self.images, skip_bad=self.skip_bad)
-        batches = prepared(opened, self.batch_size or BATCH_SIZE, preprocess)
-        example = next((batch.inputs for batch in batches if len(batch)), None)
-        with _warnings_on_one_line():
+        with _warnings_on_one_line(self.warned):
+            opened = open_data(data, labels, images=self.images, skip_bad=self.skip_bad)
+            batches = prepared(opened, self.batch_size or BATCH_SIZE, preprocess)
+            example = next((batch.inputs for batch in batches if len(batch)), None)
             adapter = load(
                 self.model,
                 factory=self.factory,
@@ -109,7 +110,7 @@ class NetworkOptions:
         """Run the network over data, with a progress display, and name the inputs that were left out."""
         from infimum.models import extract
 
-        with extraction_progress(quiet, what) as progress:
+        with _warnings_on_one_line(self.warned), extraction_progress(quiet, what) as progress:
             made = extract(
                 adapter,
                 data,
@@ -133,11 +134,20 @@ class NetworkOptions:
 
 
 @contextmanager
-def _warnings_on_one_line() -> Iterator[None]:
-    """Show warnings at once (what --trust means, before the file is read), without the line of code they came from."""
+def _warnings_on_one_line(warned: set[str]) -> Iterator[None]:
+    """Show warnings at once (what --trust means, before the file is read), without the line of code they came from.
+
+    What was `warned` of before, say when the data were opened for an example, is not said again.
+    """
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        if str(message) not in warned:
+            warned.add(str(message))
+            typer.echo(f"warning: {message}", err=True)
+
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = lambda message, *_, **__: typer.echo(f"warning: {message}", err=True)
+        warnings.showwarning = show
         yield
 
 

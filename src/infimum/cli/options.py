@@ -131,6 +131,16 @@ def temperature_from(word: str) -> float | Literal["fit"]:
         raise InputError(f"--temperature must be fit, none or a number, not {word!r}") from error
 
 
+def bandwidth_from(word: str) -> float | Literal["auto"]:
+    """A number, or "auto"."""
+    if word == "auto":
+        return "auto"
+    try:
+        return float(word)
+    except ValueError as error:
+        raise InputError(f"--bandwidth must be auto or a number, not {word!r}") from error
+
+
 def calibrated(
     calibration: Path,
     tuning: Path | None,

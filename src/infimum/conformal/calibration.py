@@ -9,16 +9,18 @@ import logging
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Complex, Float, Int
 
-from infimum.checks import Array, Real, check_logits, check_vector, exact_fraction
+from infimum.checks import Array, Real, check_finite, check_logits, check_vector, exact_fraction
 from infimum.conformal.draws import Draws, Stream, uniform_draws
-from infimum.conformal.ranking import Ranked, ranked_rows, relative_error, top_two
+from infimum.conformal.ranking import CHUNK, COLUMNS_FIRST, Ranked, ranked_rows, relative_error, top_two
 from infimum.conformal.scores import Score, keys
+from infimum.conformal.search import count_below, padded
 from infimum.conformal.success import Empty, Step, levels_of
 from infimum.errors import InputError
 from infimum.threads import for_each
@@ -27,8 +29,9 @@ logger = logging.getLogger("infimum")
 
 ErrorLevel = Real | str | Fraction
 
-CHUNK = 2**17
-"""Logits per chunk: 1 MiB in float64, so that the passes over a chunk stay in the cache."""
+ROWS = 2**12
+"""Least number of rows per chunk where the chunk itself is never copied: below, numpy's calls cost more than
+their work."""
 
 
 class TopTwo(NamedTuple):
@@ -73,13 +76,14 @@ class Calibration:
         `logits` (n, K); `u` (n,) in [0, 1] or None to draw by (seed, row) when the calibration is randomised.
         Raises InputError for logits that are not finite or of another number of classes.
         """
-        logits = check_logits(logits, n_classes=self.n_classes)
+        logits = check_logits(logits, n_classes=self.n_classes, finite=False)
         n = len(logits)
         result = TopTwo(*(np.empty(n, dtype=np.int64) for _ in TopTwo._fields))
 
         def one_chunk(rows: slice) -> None:
             draw = self._draws_at(rows, u, first_row, stream)
             block = logits[rows]
+            check_finite(block, "logits", first_row=rows.start)
             predicted, top, second = top_two(block, self.temperature)
             below_top, unsure_top = self._count_below(top, draw)
             below_second, unsure_second = self._count_below(second, draw)
@@ -95,7 +99,12 @@ class Calibration:
             result.count_second[rows] = self.n + 1 - below_second
 
         u = None if u is None else check_draws(u, n)
-        for_each(one_chunk, self._chunks(n, first_row))
+        chunks = self._chunks(n, first_row, least=ROWS)
+        if self.n_classes > COLUMNS_FIRST:
+            for_each(one_chunk, chunks)
+        else:  # numpy's calls on few classes are so short that two threads only wait for Python's lock
+            for rows in chunks:
+                one_chunk(rows)
         return result
 
     def success_levels(
@@ -205,26 +214,40 @@ class Calibration:
             else 1
         )
 
-    def _chunks(self, n: int, first_row: int) -> list[slice]:
+    def _chunks(self, n: int, first_row: int, least: int = 1) -> list[slice]:
         if first_row < 0:
             raise InputError(f"first_row must be 0 or more, not {first_row}")
-        size = max(1, CHUNK // self.n_classes)
+        size = max(least, CHUNK // self.n_classes)
         return [slice(start, min(n, start + size)) for start in range(0, n, size)]
 
     def _exact_count_below(self, ranked: Ranked, u: Draws) -> Int[np.ndarray, "..."]:
         """#{i : s_i < S} of labels ranked by the reference."""
         return np.searchsorted(self.keys, keys(*self.score.parts(ranked, u)), side="left")
 
+    @cached_property
+    def _table(self) -> Float[np.ndarray, " m"]:
+        return padded(self.keys.real)
+
     def _count_below(self, ranked: Ranked, u: Draws) -> tuple[Array, Array]:
-        """#{i : s_i < S} from one-pass masses, and where a calibration score is too near to be sure of it."""
+        """#{i : s_i < S} from one-pass masses, and where a calibration score is too near to be sure of it.
+
+        Rounding keeps order: where no rounded key lies between the rounded ends of S ± its error, the search among
+        rounded keys has settled it. The exact keys are asked about the few others.
+        """
         fixed, computed = self.score.parts(ranked, u)
         error = 0.0 if self.score.computed_exactly else relative_error(self.n_classes)
         margin = error * np.abs(computed)
-        count = np.searchsorted(self.keys, keys(fixed, computed - margin), side="left")
-        if error == 0.0:
-            return count, np.zeros(len(count), dtype=bool)
-        nearest = self.keys[np.minimum(count, self.n - 1)]
-        unsure = (count < self.n) & (nearest <= keys(fixed, computed + margin))
+        count = count_below(self._table, fixed + (computed - margin))
+        unsure = self._table.take(count) <= fixed + (computed + margin)
+        near = np.flatnonzero(unsure)
+        if len(near):
+            fixed, computed, margin = (
+                np.broadcast_to(x, count.shape)[near] for x in (fixed, computed, margin)
+            )
+            at = np.searchsorted(self.keys, keys(fixed, computed - margin), side="left")
+            count[near] = at
+            nearest = self.keys[np.minimum(at, self.n - 1)]
+            unsure[near] = (error > 0) & (at < self.n) & (nearest <= keys(fixed, computed + margin))
         return count, unsure
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Complex, Float, Int
 
 from infimum.checks import Array, Real, check_labels, check_logits, check_positive, check_seed
-from infimum.conformal.calibration import CHUNK, Calibration, check_draws
+from infimum.conformal.calibration import Calibration, check_draws
 from infimum.conformal.draws import Draws, uniform_draws
-from infimum.conformal.ranking import Ranked, ranked_rows
+from infimum.conformal.ranking import CHUNK, Ranked, ranked_rows
 from infimum.conformal.scores import RAPS, Score, keys
 from infimum.errors import InputError
 

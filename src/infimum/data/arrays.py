@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from infimum.checks import Array
+from infimum.checksums import check_sums
 from infimum.data.base import ID_NAMES, LABEL_NAMES, Batch, file_fingerprint, named, take_rows
 from infimum.errors import InputError
 from infimum.mapped import map_npy, map_npz, read_npy_header
@@ -69,8 +70,9 @@ class ArrayData:
         class_names: Any = None,
         name: str = "the data",
         path: Path | None = None,
+        zipped: bool = False,
     ) -> None:
-        self.name, self.path, self.inputs = name, path, inputs
+        self.name, self.path, self.inputs, self._zipped = name, path, inputs, zipped
         self.labels, self.ids = labels, ids
         self.class_names = (
             None if class_names is None else tuple(map(str, np.asarray(class_names).reshape(-1)))
@@ -89,7 +91,9 @@ class ArrayData:
             raise InputError(f"{name} is empty")
 
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
-        """Batches in order of rows, copied out of the file."""
+        """Batches in order of rows, copied out of the file, whose checksums are seen to before the first."""
+        if self._zipped and self.path is not None:
+            check_sums(self.path)
         packed = {
             key: array.batches(size, start) for key, array in self._named() if isinstance(array, PackedArray)
         }
@@ -169,6 +173,16 @@ def from_named(arrays: Mapping[str, Any], name: str, path: Path | None = None) -
     inputs = {key: array for key, array in arrays.items() if key not in ABOUT_INPUTS}
     if not inputs:
         raise InputError(f"{name} holds no inputs beside {', '.join(arrays) or 'nothing'}")
+    if "weights" in arrays:
+        raise InputError(
+            f"{name} holds weights, which running a network does not carry: leave them out here, and add them to its "
+            "outputs as Outputs(..., weights=weights); an input of that name needs another"
+        )
+    if label is not None and arrays[label].ndim > 1:
+        raise InputError(
+            f"{name}: {label!r} is read as the labels, but has shape {tuple(arrays[label].shape)}, not (n,); an input "
+            "of that name needs another, and one-hot labels need labels.argmax(axis=1)"
+        )
     return ArrayData(
         inputs=next(iter(inputs.values())) if len(inputs) == 1 else inputs,
         labels=None if label is None else arrays[label],
@@ -176,4 +190,5 @@ def from_named(arrays: Mapping[str, Any], name: str, path: Path | None = None) -
         class_names=arrays.get("class_names"),
         name=name,
         path=path,
+        zipped=path is not None,
     )

@@ -23,7 +23,8 @@ class Batch:
     """Inputs (n, …), or a dict of them by name, with labels (n,) and ids (n,) where known.
 
     `stop` is the position in the data after the last one read: reading can begin again there. `positions` (n,)
-    is where each row came from; bad inputs that were skipped leave gaps.
+    is where each row came from; bad inputs that were skipped leave gaps. `columns` names the inputs' columns, where
+    they come from a table of single numbers.
     """
 
     inputs: Any
@@ -31,6 +32,7 @@ class Batch:
     stop: int
     labels: Array | None = None
     ids: Array | None = None
+    columns: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -100,6 +102,24 @@ def count_rows(inputs: Any) -> int:
     if len(set(lengths.values())) != 1:
         raise InputError(f"the inputs of a batch must have one number of rows, not {lengths}")
     return next(iter(lengths.values()))
+
+
+def to_numpy(values: Any) -> Any:
+    """An array, or a torch tensor of any device and kind, as numpy; bfloat16, which numpy lacks, as float32.
+
+    Raises InputError for a masked array, whose mask a network does not see.
+
+    >>> to_numpy([1, 2]).tolist()
+    [1, 2]
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        raise InputError(
+            "a masked array was given, and a network does not see its mask; fill it: values.filled(0)"
+        )
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+        values = values.float() if str(values.dtype) == "torch.bfloat16" else values
+    return np.asarray(values)
 
 
 def take_rows(inputs: Any, rows: Any) -> Any:

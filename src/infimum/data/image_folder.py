@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import warnings
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,9 @@ from infimum.checks import Array
 from infimum.data.base import BadInputs, Batch, folder_fingerprint
 from infimum.data.images import MAX_BYTES, BadImageError, ImageOptions, need_pillow, stack_images
 from infimum.errors import InputError
+
+MACOS = "__MACOSX"
+"""What a Mac's zip program adds: no class."""
 
 
 class ImageFolder:
@@ -45,10 +49,12 @@ class ImageFolder:
             raise InputError(f"{error.filename or root} cannot be read: {error.strerror or error}") from error
 
     def _scan(self) -> None:
-        entries = sorted((e for e in os.scandir(self.root) if e.name[:1] != "."), key=lambda e: e.name)
+        seen = (e for e in os.scandir(self.root) if e.name[:1] != "." and e.name != MACOS)
+        entries = sorted(seen, key=lambda e: e.name)
         folders = [e.name for e in entries if e.is_dir(follow_symlinks=False)]
         files = [e.name for e in entries if not e.is_dir(follow_symlinks=False) and self._counts(e.path)]
         self.class_names = tuple(folders) or None
+        _warn_of_numbers(self.name, folders)
         self._labels = array("q")
         if folders:
             # A file beside class folders has no class, so it cannot be one of the inputs.
@@ -119,6 +125,20 @@ class ImageFolder:
                 return self.options.decode(file)
         except OSError as error:
             raise BadImageError(f"it cannot be read ({error.strerror or error})") from error
+
+
+def _warn_of_numbers(root: str, folders: list[str]) -> None:
+    """Say so where class folders are numbers and sorting them as text, as torchvision does, gives other numbers."""
+    if not all(name.isdecimal() for name in folders):
+        return
+    moved = [(name, place) for place, name in enumerate(folders) if int(name) != place]
+    if moved:
+        warnings.warn(
+            f"{root}: the class folders are numbers, but sorted as text folder {moved[0][0]} is class {moved[0][1]}, "
+            "as in torchvision; if the network numbers its classes as the folders say, pass the labels apart (a CSV)",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def _raise(error: OSError) -> None:

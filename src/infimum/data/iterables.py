@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from infimum.data.base import LABEL_NAMES, Batch, count_rows
+from infimum.data.base import LABEL_NAMES, Batch, count_rows, to_numpy
 from infimum.errors import InputError
 
 
@@ -51,8 +51,8 @@ class IterableData:
                 inputs=inputs,
                 positions=np.arange(begin, position),
                 stop=position,
-                labels=None if labels is None else _to_numpy(labels),
-                ids=None if ids is None else _to_numpy(ids),
+                labels=None if labels is None else _labels(labels),
+                ids=None if ids is None else to_numpy(ids),
             )
 
     def fingerprint(self) -> str:
@@ -79,5 +79,12 @@ def batch_parts(given: Any) -> tuple[Any, Any, Any]:
     return given, None, None
 
 
-def _to_numpy(values: Any) -> Any:
-    return np.asarray(values.cpu() if hasattr(values, "cpu") else values)
+def _labels(values: Any) -> Any:
+    labels = to_numpy(values)
+    if labels.ndim == 2 and labels.shape[1] > 1 and labels.dtype.kind == "f":
+        raise InputError(
+            f"a batch is (inputs, labels) or (inputs, labels, ids), but its second part has shape {labels.shape}, not "
+            "(n,); give several inputs as a tuple, ((a, b), labels), or as a dict by name; one-hot labels as "
+            "labels.argmax(axis=1)"
+        )
+    return labels

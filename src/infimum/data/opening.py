@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from infimum.data.arrays import ArrayData, from_named, open_npy, open_npz
-from infimum.data.base import Data
+from infimum.data.base import Data, to_numpy
 from infimum.data.images import ImageOptions
 from infimum.data.iterables import IterableData
 from infimum.data.labels import with_labels
@@ -79,11 +79,16 @@ def _open_folder(path: Path, images: ImageOptions | None, skip_bad: bool, labels
 def _open_object(data: Any) -> Data:
     if isinstance(data, tuple | list) and len(data) == 2 and _is_array(data[0]) and np.ndim(data[1]) == 1:
         inputs, labels = data
-        return ArrayData(_array(inputs), _array(labels))
+        return ArrayData(to_numpy(inputs), to_numpy(labels))
+    if isinstance(data, tuple) and len(data) > 1 and all(_is_array(array) for array in data):
+        raise InputError(
+            "a tuple of arrays was given, which is neither (inputs, labels), with labels (n,), nor batches; for a "
+            "network of several inputs pass a dict of them by name, for batches a list"
+        )
     if _is_array(data):
-        return ArrayData(_array(data))
+        return ArrayData(to_numpy(data))
     if isinstance(data, dict):
-        return from_named({name: _array(array) for name, array in data.items()}, "the data")
+        return from_named({name: to_numpy(array) for name, array in data.items()}, "the data")
     if any(
         cls.__module__.startswith("torch.utils.data") and cls.__name__ == "Dataset"
         for cls in type(data).__mro__
@@ -98,7 +103,3 @@ def _open_object(data: Any) -> Data:
 
 def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) or (hasattr(value, "__array__") and hasattr(value, "shape"))
-
-
-def _array(value: Any) -> Any:
-    return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)

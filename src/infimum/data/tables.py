@@ -52,7 +52,8 @@ class TableData:
                     table, self._columns, self.options, self._bad, position, self.name
                 )
                 position += len(table)
-                yield Batch(inputs, positions, position, labels, ids)
+                columns = self._columns.inputs if self._columns.stacked else None
+                yield Batch(inputs, positions, position, labels, ids, columns)
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{self.name} is damaged or cut short ({error})") from error
 
@@ -93,6 +94,8 @@ def open_parquet(name: str, files: list[Path], options: ImageOptions | None, ski
             return pq.ParquetFile(path, memory_map=True)
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{path} is not a readable Parquet file ({error})") from error
+        except UnicodeError as error:  # pyarrow takes names as text
+            raise InputError(f"{str(path)!r} has a name that is not UTF-8; rename the file") from error
 
     lengths, schema = [], None
     for path in files:

@@ -83,6 +83,7 @@ def group_by_component(component: Array, n_components: int) -> list[Array]:
     >>> [rows.tolist() for rows in group_by_component(np.array([1, 0, 1]), 3)]
     [[1], [0, 2], []]
     """
-    order = np.argsort(component, kind="stable")
+    small = component.astype(np.min_scalar_type(n_components))  # numpy's radix sort takes up to 16 bits
+    order = np.argsort(small, kind="stable")
     ends = np.cumsum(np.bincount(component, minlength=n_components))
     return np.split(order, ends[:-1])

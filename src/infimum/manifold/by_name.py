@@ -8,10 +8,15 @@ from infimum.checks import Array, Real
 from infimum.errors import InputError
 from infimum.manifold.base import Manifold
 from infimum.manifold.class_gaussians import fit_class_gaussians
+from infimum.manifold.density import choose_bandwidth
+from infimum.manifold.flow import fit_flow
 from infimum.manifold.gmm import Covariance, fit_gmm
 from infimum.manifold.kernel import fit_kernel
+from infimum.manifold.neighbors import fit_neighbors
+from infimum.manifold.tree import fit_tree
 
-ManifoldName = Literal["kernel", "gmm", "class-gaussians", "none"]
+ManifoldName = Literal["kernel", "gmm", "class-gaussians", "neighbors", "tree", "flow", "none"]
+Bandwidth = Real | Literal["auto"]
 
 
 def fit_manifold(
@@ -20,12 +25,14 @@ def fit_manifold(
     predicted: Array,
     components: int | None = None,
     covariance: str = "full",
-    bandwidth: Real = 0.1,
+    bandwidth: Bandwidth = 0.1,
     seed: int = 0,
+    logits: Array | None = None,
 ) -> Manifold:
-    """Fit "kernel" (the default), "gmm" or "class-gaussians" to features (n, d) of predicted classes (n,).
+    """Fit the manifold called `name` (None: "kernel") to features (n, d) of predicted classes (n,).
 
-    Raises InputError for a covariance that the manifold does not know, and as the manifolds do.
+    The bandwidth "auto" of the kernel is chosen by leave-one-out likelihood of `logits` (n, K). Raises InputError
+    for a covariance that the manifold does not know, and as the manifolds do.
 
     >>> import numpy as np
     >>> fit_manifold("kernel", np.eye(3), np.arange(3)).fit.name
@@ -38,4 +45,14 @@ def fit_manifold(
         return fit_gmm(features, predicted, components, cast(Covariance, covariance), seed)
     if name == "class-gaussians":
         return fit_class_gaussians(features, predicted, covariance)
+    if name == "neighbors":
+        return fit_neighbors(features, predicted)
+    if name == "tree":
+        return fit_tree(features, predicted)
+    if name == "flow":
+        return fit_flow(features, predicted, seed)
+    if isinstance(bandwidth, str):
+        if bandwidth != "auto" or logits is None:
+            raise InputError(f"bandwidth must be a number, or auto where logits are given, not {bandwidth!r}")
+        bandwidth = choose_bandwidth(logits, predicted)
     return fit_kernel(features, predicted, bandwidth)

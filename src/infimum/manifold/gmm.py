@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -18,6 +18,7 @@ from infimum.checks import Array, check_matrix
 from infimum.errors import InputError
 from infimum.head import Head
 from infimum.manifold.base import ManifoldFit, group_by_component, square_root
+from infimum.manifold.em import Fitted, fit_full
 from infimum.manifold.even import even_points
 
 Covariance = Literal["full", "diag", "tied", "spherical"]
@@ -87,7 +88,7 @@ def fit_gmm(
     covariance: Covariance = "full",
     seed: int = 0,
 ) -> GaussianMixture:
-    """Fit to features (n, d) whose predicted classes are (n,), by scikit-learn's EM.
+    """Fit to features (n, d) whose predicted classes are (n,), by EM.
 
     `components` defaults to the number of classes that are predicted at all; another number starts EM from a
     k-means partition. Features that never vary are left out of the fit and sampled as the constants they are.
@@ -100,9 +101,6 @@ def fit_gmm(
     >>> law.fit.components, law.fit.agreement, law.fit.collapsed
     (2, 1.0, False)
     """
-    from sklearn import mixture
-    from sklearn.exceptions import ConvergenceWarning
-
     x = check_matrix(features, "manifold features").astype(np.float64)
     if covariance not in get_args(Covariance):
         raise InputError(f"covariance must be one of {', '.join(get_args(Covariance))}, not {covariance!r}")
@@ -112,37 +110,65 @@ def fit_gmm(
     varying = x[:, live]
     start, of_class = _partition(varying, predicted, components, seed)
     ridge = RIDGE * float(varying.var(axis=0).mean())
-    weights, means, precisions = _starting_point(varying, start, covariance, ridge)
-    em = mixture.GaussianMixture(
-        n_components=len(weights),
-        covariance_type=covariance,
-        weights_init=weights,
-        means_init=means,
-        precisions_init=precisions,
-        reg_covar=ridge,
-        max_iter=MAX_ITERATIONS,
-        random_state=seed,
+    started = starting_point(varying, start, covariance, ridge)
+    em = (
+        fit_full(varying, *started, ridge, MAX_ITERATIONS)
+        if covariance == "full"
+        else _fit_by_sklearn(varying, *started, covariance, ridge)
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # reported as `converged`
-        em.fit(varying)
-    agreement = float((em.predict(varying) == start).mean()) if of_class else None
-    alive = int((em.weights_ > 0.1 * weights).sum())
+    weights = started[0]
+    agreement = float((em.labels == start).mean()) if of_class else None
+    alive = int((em.weights > 0.1 * weights).sum())
     fit = ManifoldFit(
         name="gmm",
         n=len(x),
         n_features=x.shape[1],
         components=len(weights),
         covariance=covariance,
-        converged=bool(em.converged_),
-        iterations=int(em.n_iter_),
-        log_likelihood=float(em.score(varying)),
+        converged=em.converged,
+        iterations=em.iterations,
+        log_likelihood=em.log_likelihood,
         agreement=agreement,
         collapsed=alive < len(weights) or (agreement is not None and agreement < 0.5),
     )
     all_means = np.tile(x[:1], (len(weights), 1))
-    all_means[:, live] = em.means_
-    return GaussianMixture(em.weights_ / em.weights_.sum(), all_means, _factors(em, covariance, live), fit)
+    all_means[:, live] = em.means
+    return GaussianMixture(em.weights / em.weights.sum(), all_means, _factors(em, covariance, live), fit)
+
+
+def _fit_by_sklearn(
+    x: Float[np.ndarray, "n d"],
+    weights: Array,
+    means: Array,
+    covariances: Array,
+    covariance: Covariance,
+    ridge: float,
+) -> Fitted:
+    """EM of scikit-learn for the covariances that `fit_full` does not know."""
+    from sklearn import mixture
+    from sklearn.exceptions import ConvergenceWarning
+
+    em = mixture.GaussianMixture(
+        n_components=len(weights),
+        covariance_type=covariance,
+        weights_init=weights,
+        means_init=means,
+        precisions_init=np.linalg.inv(covariances) if covariance == "tied" else 1.0 / covariances,
+        reg_covar=ridge,
+        max_iter=MAX_ITERATIONS,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # reported as `converged`
+        em.fit(x)
+    return Fitted(
+        em.weights_,
+        em.means_,
+        em.covariances_,
+        bool(em.converged_),
+        int(em.n_iter_),
+        float(em.score(x)),
+        em.predict(x),
+    )
 
 
 def _partition(
@@ -160,10 +186,10 @@ def _partition(
     return np.unique(labels, return_inverse=True)[1], False
 
 
-def _starting_point(
+def starting_point(
     x: Float[np.ndarray, "n d"], part: Int[np.ndarray, " n"], covariance: Covariance, ridge: float
 ) -> tuple[Array, Array, Array]:
-    """Weights, means and precisions of the parts. Small parts lean on the pooled covariance, worth d rows."""
+    """Weights, means and covariances of the parts. Small parts lean on the pooled covariance, worth d rows."""
     n, d = x.shape
     counts = np.bincount(part)
     means = np.stack([x[part == k].mean(axis=0) for k in range(len(counts))])
@@ -173,28 +199,28 @@ def _starting_point(
         pooled = (centred**2).mean(axis=0)
         squares = np.stack([(centred[part == k] ** 2).sum(axis=0) for k in range(len(counts))])
         variances = (squares + pooled) / (counts[:, None] + 1) + ridge
-        return weights, means, 1.0 / (variances if covariance == "diag" else variances.mean(axis=1))
+        return weights, means, variances if covariance == "diag" else variances.mean(axis=1)
     pooled = centred.T @ centred / n
     if covariance == "tied":
-        return weights, means, np.linalg.inv(pooled + ridge * np.eye(d))
-    precisions = np.empty((len(counts), d, d))
+        return weights, means, pooled + ridge * np.eye(d)
+    covariances = np.empty((len(counts), d, d))
     for k, count in enumerate(counts):
         own = centred[part == k]
-        precisions[k] = np.linalg.inv((own.T @ own + d * pooled) / (count + d) + ridge * np.eye(d))
-    return weights, means, precisions
+        covariances[k] = (own.T @ own + d * pooled) / (count + d) + ridge * np.eye(d)
+    return weights, means, covariances
 
 
-def _factors(em: Any, covariance: Covariance, live: Array) -> list[Array]:
+def _factors(em: Fitted, covariance: Covariance, live: Array) -> list[Array]:
     """A factor F with FᵀF = Σ for each component, in all d features: zero columns for the constant ones."""
     factors: list[Array] = []
-    for k in range(len(em.weights_)):
+    for k in range(len(em.weights)):
         factor: Array
         if covariance in ("full", "tied"):
-            sigma = em.covariances_[k] if covariance == "full" else em.covariances_
+            sigma = em.covariances[k] if covariance == "full" else em.covariances
             factor = np.zeros((len(sigma), len(live)))
             factor[:, live] = np.linalg.cholesky(sigma).T  # EM has added the ridge: positive definite
         else:
             factor = np.zeros(len(live))
-            factor[live] = np.sqrt(em.covariances_[k])
+            factor[live] = np.sqrt(em.covariances[k])
         factors.append(factor)
     return factors

@@ -18,7 +18,7 @@ from infimum.data.images import ImageOptions
 from infimum.data.iterables import batch_parts
 from infimum.errors import InputError
 from infimum.head import AnyHead
-from infimum.models.endings import look_like_probabilities
+from infimum.models.endings import look_like_probabilities, warn_of_posteriors
 from infimum.outputs import Outputs
 
 Forward = Callable[[Any], tuple[Array, Array | None]]
@@ -36,9 +36,11 @@ class Cut:
     why. `fixed_batch` is the only batch size the network takes, if there is one. `layer` names what was cut.
     `probabilities` says that `forward` gives probabilities, not logits; None: not known, the first batch tells.
     `tolerance` is for networks in half precision, which round more than NetworkAdapter.TOLERANCE.
-    `classes` are the labels that the network was trained with, in the order of its outputs, where it knows them.
-    `fitted`: the head was fitted on an example, so that a feature which did not vary there may have a wrong weight:
-    it is proved on every batch, not only on the first.
+    `classes` are the labels that the network was trained with, in the order of its outputs, where it knows them;
+    `class_names` only what these are called: labels are then indices, unless they are names. `input_names` are the
+    columns that the network was trained on, in their order. `may_draw`: nothing rules out that the network draws at
+    random, so the first batch is run twice to see. `fitted`: the head was fitted on an example, so that a feature
+    which did not vary there may have a wrong weight: it is proved on every batch, not only on the first.
     """
 
     forward: Forward
@@ -50,6 +52,9 @@ class Cut:
     probabilities: bool | None = False
     tolerance: float = 0.0
     classes: tuple[Any, ...] = ()
+    class_names: tuple[str, ...] = ()
+    input_names: tuple[str, ...] = ()
+    may_draw: bool = False
     fitted: bool = False
 
 
@@ -60,6 +65,17 @@ def pad_batch(inputs: Any, more: int) -> Any:
     if isinstance(inputs, tuple):
         return tuple(pad_batch(value, more) for value in inputs)
     return np.concatenate([inputs, np.repeat(inputs[-1:], more, axis=0)])
+
+
+def copy_batch(inputs: Any) -> Any:
+    """A batch that a network may change without changing the one given."""
+    if isinstance(inputs, Mapping):
+        return {key: copy_batch(value) for key, value in inputs.items()}
+    if isinstance(inputs, tuple | list):
+        return type(inputs)(copy_batch(value) for value in inputs)
+    if hasattr(inputs, "detach"):
+        return inputs.detach().clone()
+    return inputs.copy() if isinstance(inputs, np.ndarray) else inputs
 
 
 class NetworkAdapter:
@@ -74,7 +90,7 @@ class NetworkAdapter:
     def __init__(self, cut: Cut) -> None:
         self.cut = cut
         self.head = cut.head
-        self._proved = False
+        self._proved, self._repeats = False, not cut.may_draw
         self._probabilities = cut.probabilities
 
     def __repr__(self) -> str:
@@ -89,6 +105,7 @@ class NetworkAdapter:
         if fixed is not None and size > fixed:
             raise InputError(f"the network takes batches of {fixed} inputs only; pass batch_size={fixed}")
         padded = inputs if fixed in (None, size) else pad_batch(inputs, fixed - size)
+        again = None if self._repeats else copy_batch(padded)
         try:
             logits, features = self.cut.forward(padded)
         except MemoryError as error:
@@ -106,6 +123,8 @@ class NetworkAdapter:
         if features is not None:
             check_finite(features, "the network's features", first_row)
             self._prove(logits, features)
+        if again is not None:
+            self._repeat(again, logits)
         return logits, features
 
     def outputs(
@@ -128,9 +147,10 @@ class NetworkAdapter:
         1.0
         """
         from infimum.data.opening import open_data
+        from infimum.models.class_names import NetworkLabels
         from infimum.models.running import join, run
 
-        opened = open_data(data, labels, images=images, skip_bad=skip_bad)
+        opened = NetworkLabels(open_data(data, labels, images=images, skip_bad=skip_bad), self.cut)
         return join([made for _, made in run(self, opened, batch_size, preprocess)], opened)
 
     def stream(self, batches: Iterable[Any], first_row: int = 0) -> Iterator[Outputs]:
@@ -152,10 +172,25 @@ class NetworkAdapter:
             row += len(logits)
             if self._probabilities is None:
                 self._probabilities = look_like_probabilities(logits)
+                if not self._probabilities:
+                    warn_of_posteriors(logits, f"the {self.cut.framework} network")
             make = Outputs.from_probabilities if self._probabilities else Outputs
             yield make(
                 logits, labels=labels, features=features, ids=ids, name=f"{self.cut.framework} network"
             )
+
+    def _repeat(self, inputs: Any, logits: Array) -> None:
+        """The first batch run again gives the same: a network that draws at random has no one success level."""
+        second = self.cut.forward(inputs)[0][: len(logits)]
+        limit = max(self.TOLERANCE, self.cut.tolerance) * float(np.abs(logits).max())
+        gap = np.inf if second.shape != logits.shape else float(np.abs(second - logits).max())
+        if not gap <= limit:
+            raise InputError(
+                f"the network gives other outputs when the same batch is run again (they differ by up to {gap:.3g}): "
+                "something in it draws at random, such as a dropout or noise that is not switched off outside training "
+                "(F.dropout needs training=self.training); make it give one answer per input"
+            )
+        self._repeats = True
 
     def _prove(self, logits: Array, features: Array) -> None:
         """head(features) = logits, on the first batch, or on each if the head was fitted."""
@@ -179,6 +214,12 @@ class NetworkAdapter:
             raise InputError(
                 f"the cut is wrong: head(features) differs from the network's logits by up to "
                 f"{difference.max():.3g} (they are up to {size:.3g}), {then}"
+                + (
+                    ", or, since the outputs look like probabilities, let the network return its logits: a softmax in "
+                    "its own code is not seen (of a Keras model, make it functional)"
+                    if look_like_probabilities(logits)
+                    else ""
+                )
             )
         self._proved = not self.cut.fitted
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from infimum.checks import Array
+from infimum.checksums import check_sums
 from infimum.errors import InputError
 from infimum.files import replace_file
 from infimum.mapped import map_npz
@@ -66,6 +67,7 @@ def check_safetensors(arrays: list[_Whole] | dict[str, Array], class_names: tupl
 def _join(parts: list[Path]) -> list[_Whole]:
     found: dict[str, _Whole] = {}
     for number, path in enumerate(parts):
+        check_sums(path)
         arrays = map_npz(path)
         if number and set(arrays) != set(found):
             raise InputError(f"{path} holds {', '.join(arrays)}, the chunks before it {', '.join(found)}")

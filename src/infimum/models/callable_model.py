@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from infimum.checks import Array, check_finite
+from infimum.data.base import count_rows, to_numpy
 from infimum.errors import InputError
 from infimum.head import AnyHead, Head, HeadFunction
 from infimum.models.adapter import Cut
-from infimum.models.endings import ROWS_NEEDED, look_like_probabilities, two_logits
+from infimum.models.endings import ROWS_NEEDED, look_like_probabilities, two_logits, warn_of_posteriors
 from infimum.outputs import log_probabilities
 
 TOLERANCE = 1e-3
@@ -61,6 +62,7 @@ def cut_callable(
         layer="" if head is None else head.name,
         why_no_head="" if head is not None else why,
         probabilities=probabilities and head is None,
+        may_draw=True,
         fitted=fitted and head is not None,
     )
 
@@ -73,9 +75,10 @@ class _Function:
     probabilities: bool
     needs_features: bool = False
     told: bool = False
+    alike: int = 0
 
     def __call__(self, inputs: Any) -> tuple[Array, Array | None]:
-        result = self.function(inputs)
+        result = self._call(inputs)
         pair = isinstance(result, tuple | list) and len(result) == 2 and np.ndim(result[0]) >= 2
         features = _array(result[0], "features") if pair else None
         outputs = _array(result[1] if pair else result, "logits")
@@ -88,6 +91,8 @@ class _Function:
                 f"the function returned features of shape {features.shape} beside outputs of shape {outputs.shape}; "
                 "features must be (n, d), one row per input"
             )
+        if outputs.ndim <= 1 and count_rows(inputs) == 1:  # a squeeze takes the axis of a single row as well
+            outputs = outputs.reshape(1, -1)
         single = outputs.ndim == 1 or (outputs.ndim == 2 and outputs.shape[1] == 1)
         if self.probabilities:
             if single:
@@ -98,20 +103,42 @@ class _Function:
             logs, _ = log_probabilities(outputs, "the function's probabilities")
             return logs - logs.mean(axis=1, keepdims=True), features
         if single:
-            outputs = two_logits(outputs)
-        if not self.told and len(outputs) >= ROWS_NEEDED:
-            self.told = True
-            if look_like_probabilities(outputs):
-                raise InputError(
-                    "the function returned probabilities (rows from 0 to 1 that sum to 1), not logits; return the "
-                    "logits, or pass probabilities=True"
-                )
+            if bool((outputs <= 1).all()):  # a probability of the second class, rather than its logit
+                warn_of_posteriors(outputs.reshape(-1, 1), "the function")
+            return two_logits(outputs), features
+        if not self.told:
+            self._tell(outputs)
         return outputs, features
+
+    def _call(self, inputs: Any) -> Any:
+        try:
+            return self.function(inputs)
+        except (InputError, MemoryError):
+            raise
+        except Exception as error:  # anybody's code raises anything
+            name = getattr(self.function, "__name__", type(self.function).__name__)
+            raise InputError(
+                f"the function {name!r} failed on a batch of {count_rows(inputs)} inputs: {type(error).__name__}: "
+                f"{error}"
+            ) from error
+
+    def _tell(self, outputs: Array) -> None:
+        """Raise once enough rows, of however many batches, all look like probabilities; warn of what may be some."""
+        if not look_like_probabilities(outputs):
+            self.told = True
+            warn_of_posteriors(outputs, "the function")
+            return
+        self.alike += len(outputs)
+        if self.alike >= ROWS_NEEDED:
+            raise InputError(
+                "the function returned probabilities (rows from 0 to 1 that sum to 1), not logits; return the logits, "
+                "or the probabilities' logarithms, which are logits too"
+            )
 
 
 def _array(values: Any, what: str) -> Array:
     """An array of real numbers; types that numpy does not have (bfloat16) become float32."""
-    array = np.asarray(values)
+    array: Array = to_numpy(values)
     if array.dtype.kind in "fiu":
         return array if array.dtype.kind == "f" else array.astype(np.float64)
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from infimum.checks import Array
@@ -10,8 +12,11 @@ from infimum.errors import InputError
 HALF = 2e-2
 """Tolerance of the proof of the cut for a network in float16 or bfloat16, which has two to three digits."""
 
-ROWS_NEEDED = 8
-"""Fewer rows may look like probabilities by chance (two logits in [0, 1] that happen to sum to 1)."""
+ROWS_NEEDED = 4
+"""Fewer rows may look like probabilities by chance: two logits in [0, 1] sum to 1 within 1e-3 once in 500 rows."""
+
+ROWS_TELLING = 16
+"""Of so many rows of logits, some are below 0."""
 
 
 def classifier_logits(values: Array, what: str, sigmoid: bool, known: bool) -> Array:
@@ -32,11 +37,20 @@ def classifier_logits(values: Array, what: str, sigmoid: bool, known: bool) -> A
             )
         return two_logits(values)
     if sigmoid:
-        raise InputError(
-            f"{what} ends in {values.shape[-1]} sigmoids: several labels may hold at once, but a classifier with "
-            "exactly one right class per input is needed (a softmax, or one sigmoid for two classes)"
-        )
+        raise several_sigmoids(what, values.shape[-1])
     return values
+
+
+def several_sigmoids(what: str, count: int) -> InputError:
+    """The refusal of a network for several labels at once.
+
+    >>> str(several_sigmoids("net.onnx", 3))[:28]
+    'net.onnx ends in 3 sigmoids:'
+    """
+    return InputError(
+        f"{what} ends in {count} sigmoids: several labels may hold at once, but a classifier with exactly one right "
+        "class per input is needed (a softmax, or one sigmoid for two classes)"
+    )
 
 
 def as_rows(values: Array) -> Array:
@@ -62,6 +76,17 @@ def look_like_probabilities(outputs: Array) -> bool:
     tolerance = 1e-2 if outputs.dtype == np.float16 else 1e-3
     total = outputs.sum(axis=1, dtype=np.float64)
     return bool((outputs >= 0).all() and (np.abs(total - 1) <= tolerance).all())
+
+
+def warn_of_posteriors(outputs: Array, what: str) -> None:
+    """Warn where outputs (n, K) that are taken as logits are never below 0, as multiples of probabilities are not."""
+    if len(outputs) >= ROWS_TELLING and bool((outputs >= 0).all()):
+        warnings.warn(
+            f"no output of {what} is below 0, yet they are taken as logits; if they are probabilities, weighted or "
+            "scaled, return their logarithms instead",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def two_logits(single: Array) -> Array:

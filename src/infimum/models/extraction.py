@@ -20,6 +20,7 @@ from infimum.files import check_can_make, need_pyarrow
 from infimum.mapped import map_npz
 from infimum.models.adapter import NetworkAdapter
 from infimum.models.assembly import assemble, check_safetensors
+from infimum.models.class_names import NetworkLabels
 from infimum.models.finished import check_settings, first_rows, read_settings
 from infimum.models.parts import PartFolder
 from infimum.models.running import Preprocess, choose_batch_size, run
@@ -86,7 +87,7 @@ def extract(
         if out.is_dir():
             raise InputError(f"{out} is a directory; a file was expected")
     check_can_make(out, directory=out.suffix == ".parquet")
-    opened = open_data(data, labels, images=images, skip_bad=skip_bad)
+    opened = NetworkLabels(open_data(data, labels, images=images, skip_bad=skip_bad), adapter.cut)
     size = choose_batch_size(adapter, batch_size)
     manifest = {
         "data": _short(opened.fingerprint()),

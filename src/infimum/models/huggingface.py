@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from infimum.errors import InputError, MissingExtraError
 from infimum.files import read_bytes
 from infimum.models import torch_run as tr
 from infimum.models.adapter import Cut
+from infimum.models.class_names import fold
 from infimum.models.torch_cut import cut_network
 from infimum.models.torch_module import ModuleNetwork
 
@@ -59,6 +61,7 @@ def cut_huggingface(
             f"{folder} lacks weights of the classifier ({', '.join(missing[:4])}); save the fine-tuned model, not "
             "the one that it was made from"
         )
+    _check_one_label(model.config, folder)
     name = model.main_input_name
     padding = getattr(model.config, "pad_token_id", None)
 
@@ -77,7 +80,31 @@ def cut_huggingface(
         return {"input_ids": ids.astype(np.int64), "attention_mask": mask.astype(np.int64)}
 
     model.to(target)
-    return cut_network(ModuleNetwork(model, framework="Hugging Face", prepare=prepare), example, head_layer)
+    cut = cut_network(ModuleNetwork(model, framework="Hugging Face", prepare=prepare), example, head_layer)
+    return dataclasses.replace(cut, class_names=_names(model.config))
+
+
+def _check_one_label(config: Any, folder: Path) -> None:
+    """Refuse a model whose outputs are not one softmax over classes."""
+    problem = getattr(config, "problem_type", None)
+    if problem == "multi_label_classification":
+        raise InputError(
+            f"{folder} is a multi_label_classification model: several labels may hold at once, but a classifier with "
+            "exactly one right class per input is needed"
+        )
+    if problem == "regression" or config.num_labels == 1:
+        raise InputError(
+            f"{folder} is a regression model (problem_type {problem!r}, {config.num_labels} label), not a classifier; "
+            "if its single output is the logit of two classes, pass a function that returns [0, logit]"
+        )
+
+
+def _names(config: Any) -> tuple[str, ...]:
+    """Names of the classes in the order of the outputs; none where they are the library's LABEL_0, LABEL_1, …."""
+    given = {int(key): str(name) for key, name in (getattr(config, "id2label", None) or {}).items()}
+    names = tuple(given.get(index, f"LABEL_{index}") for index in range(config.num_labels))
+    plain = all(name.startswith("LABEL_") for name in names)
+    return () if plain or len({fold(name) for name in names}) < len(names) else names
 
 
 @contextmanager

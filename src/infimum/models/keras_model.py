@@ -74,6 +74,7 @@ def cut_keras(model_or_path: Any, head_layer: str | None = None) -> Cut:
         why_no_head="" if head is not None else f"{tail.why} (Dense layers: {candidates})",
         fixed_batch=shape[0] if isinstance(shape, tuple) and shape and isinstance(shape[0], int) else None,
         probabilities=None if head is None and not tail.end else False,
+        may_draw=True,
         tolerance=HALF if tail.coarse else 0.0,
     )
 

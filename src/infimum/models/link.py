@@ -90,6 +90,19 @@ def are_probabilities(output: Array, tolerance: float) -> bool:
     return bool(output.min() >= 0 and (np.abs(total - 1) <= max(tolerance, 1e-6) * output.shape[1]).all())
 
 
+def are_sigmoids(values: Array, output: Array, tolerance: float) -> bool:
+    """Whether each of several outputs (n, K > 1) is the sigmoid of its value, on every row.
+
+    >>> are_sigmoids(np.zeros((1, 2)), np.full((1, 2), 0.5), 1e-9)
+    True
+    """
+    return (
+        output.shape[1] > 1
+        and values.shape == output.shape
+        and Link("sigmoid", 1.0, tolerance).fits(values, output)
+    )
+
+
 def _apply(kind: str, z: Array) -> Array:
     if kind == "same":
         return z

@@ -78,6 +78,7 @@ def cut_onnx(path: str | Path, head_layer: str | None = None, device: str = "cpu
         fixed_batch=batch[0].dim_value if batch and batch[0].dim_value > 0 else None,
         tolerance=HALF if _is_half(graph, output) else 0.0,
         probabilities=None if head is None and not end else False,
+        may_draw=True,
     )
 
 
@@ -97,7 +98,13 @@ def _output(graph: Graph, named: Any, path: Path) -> str:
             f"its outputs are: {', '.join(value.name for value in graph.graph.output)}"
         )
     linear = [name for name in floats if isinstance(graph.linear(graph.logits(name)[0]), Linear)] or floats
-    chosen = [name for name in linear if "logits" in name.lower()] or linear
+    chosen = [name for name in linear if "logits" in name.lower()]
+    if not chosen:
+        # An output that is not on the way to the layer's may be the classes too, whatever it ends in.
+        way = graph.between([], linear)[0]
+        chosen = linear + [
+            n for n in floats if n not in linear and _is_matrix(graph, n) and graph.producer[n] not in way
+        ]
     if named is not None:
         direct = [name for name in chosen if _reaches(graph, name, named)]
         chosen = direct or chosen
@@ -107,6 +114,12 @@ def _output(graph: Graph, named: Any, path: Path) -> str:
             "layer of the right one (head_layer, --head-layer)"
         )
     return str(chosen[0])
+
+
+def _is_matrix(graph: Graph, output: str) -> bool:
+    """Whether an output may be one row (or number) per input: its shape says so, or nothing."""
+    tensor = next(v.type.tensor_type for v in graph.graph.output if v.name == output)
+    return not tensor.HasField("shape") or len(tensor.shape.dim) in (1, 2)
 
 
 def _is_half(graph: Graph, output: str) -> bool:

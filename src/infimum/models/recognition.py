@@ -14,6 +14,8 @@ FRAMEWORKS = (
     "a scikit-learn estimator or skops file, or a function"
 )
 
+ENDINGS = (".onnx", ".keras", ".pt", ".pth", ".pt2", ".safetensors", ".skops", ".h5")
+
 _ONNX_FIELDS = {1: 0, 2: 2, 3: 2, 4: 2, 5: 0, 6: 2, 7: 2, 8: 2, 14: 2, 20: 2, 25: 2, 26: 2}
 """Fields of ONNX's ModelProto and their wire types (0: varint, 2: length and bytes)."""
 
@@ -67,6 +69,10 @@ def framework_of_path(path: Path) -> str:
         return "torch"
     if _is_onnx(path):
         return "onnx"
+    if path.suffix in ENDINGS:
+        raise InputError(
+            f"{path} is not what its name says: it is damaged, cut short, or another kind of file"
+        )
     raise InputError(f"{path} is not a model that can be read; expected {FRAMEWORKS}")
 
 

@@ -31,11 +31,17 @@ def run(
     first_row: int = 0,
 ) -> Iterator[tuple[int, Outputs | None]]:
     """After each batch the position reached and its outputs (None: every input of it was bad and skipped)."""
-    row = first_row
+    row, n_classes = first_row, None
     for batch in prepared(data, choose_batch_size(adapter, batch_size), preprocess, start):
-        made = next(adapter.stream([batch], row), None)
+        made = next(adapter.stream([in_order(batch, adapter.cut.input_names, data.name)], row), None)
         if made is not None:
             _check_class_names(data, made.n_classes)
+            if made.n_classes != (n_classes or made.n_classes):
+                raise InputError(
+                    f"the network gave {n_classes} classes for the inputs before row {row}, and {made.n_classes} from "
+                    "there on; a classifier gives as many for every batch"
+                )
+            n_classes = made.n_classes
             row += len(made)
         yield batch.stop, made
 
@@ -46,7 +52,13 @@ def prepared(data: Data, size: int, preprocess: Preprocess | None, start: int = 
         if preprocess is None or len(batch) == 0:
             yield batch
             continue
-        inputs = preprocess(batch.inputs)
+        try:
+            inputs = preprocess(batch.inputs)
+        except InputError:
+            raise
+        except Exception as error:  # anybody's code raises anything
+            name = getattr(preprocess, "__name__", type(preprocess).__name__)
+            raise InputError(f"preprocess {name!r} failed: {type(error).__name__}: {error}") from error
         rows = count_rows(inputs) if hasattr(inputs, "__len__") else None
         if rows != len(batch):
             got = f"{rows} rows" if rows is not None else f"a {type(inputs).__name__}"
@@ -54,7 +66,27 @@ def prepared(data: Data, size: int, preprocess: Preprocess | None, start: int = 
                 f"preprocess gave {got} for a batch of {len(batch)} inputs; it must return an array with one row "
                 "per input"
             )
-        yield dataclasses.replace(batch, inputs=inputs)
+        yield dataclasses.replace(batch, inputs=inputs, columns=None)
+
+
+def in_order(batch: Batch, names: tuple[str, ...], what: str) -> Batch:
+    """A batch of named columns with those that the network was trained on, in their order.
+
+    >>> batch = Batch(np.array([[1, 2, 3]]), np.arange(1), 1, columns=("width", "index", "length"))
+    >>> in_order(batch, ("length", "width"), "the data").inputs.tolist()
+    [[3, 1]]
+    """
+    if not names or batch.columns is None or batch.columns == names:
+        return batch
+    missing = [name for name in names if name not in batch.columns]
+    if missing:
+        raise InputError(
+            f"{what} has no column {missing[0]!r}, which the model was trained on; it has "
+            f"{', '.join(batch.columns[:10])}. Rename the columns, or pass an array (npz) in the model's order: "
+            f"{', '.join(names[:10])}"
+        )
+    places = [batch.columns.index(name) for name in names]
+    return dataclasses.replace(batch, inputs=batch.inputs[:, places], columns=names)
 
 
 def choose_batch_size(adapter: NetworkAdapter, asked: int | None) -> int:
@@ -71,8 +103,10 @@ def join(parts: list[Outputs | None], data: Data) -> Outputs:
         raise InputError(f"{data.name} gave no inputs" + (f"; {len(data.bad)} were bad" if data.bad else ""))
 
     def joined(name: str) -> Array | None:
-        arrays = [getattr(part, name) for part in made]
-        return None if any(array is None for array in arrays) else np.concatenate(arrays)
+        known = [array for part in made if (array := getattr(part, name)) is not None]
+        if known and len(known) < len(made):
+            raise InputError(f"some batches have {name} and some have none; give them all {name}, or none")
+        return np.concatenate(known) if known else None
 
     return Outputs(
         logits=np.concatenate([part.logits for part in made]),

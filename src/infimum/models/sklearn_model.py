@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -48,7 +50,9 @@ def cut_sklearn(estimator: Any, trust: bool = False) -> Cut:
         estimator = load_estimator(Path(estimator), trust)
     cut = _cut(estimator)
     classes = np.asarray(estimator.classes_)
-    return replace(cut, forward=_proved(cut, estimator, classes), classes=tuple(classes.tolist()))
+    names = tuple(map(str, getattr(estimator, "feature_names_in_", ())))
+    forward = _proved(cut, estimator, classes)
+    return replace(cut, forward=forward, classes=tuple(classes.tolist()), input_names=names)
 
 
 def _cut(estimator: Any) -> Cut:
@@ -187,18 +191,31 @@ def _proved(cut: Cut, estimator: Any, classes: Array) -> Forward:
     def forward(inputs: Any) -> tuple[Array, Array | None]:
         nonlocal done
         try:
-            logits, features = cut.forward(inputs)
+            with _without_names():
+                logits, features = cut.forward(inputs)
         except InputError:
             raise
         except (ValueError, TypeError) as error:
             raise InputError(f"{type(estimator).__name__} cannot read the inputs: {error}") from error
         if not done:
-            probabilities = np.asarray(estimator.predict_proba(inputs))
-            _compare(cut, logits, probabilities, classes, np.asarray(estimator.predict(inputs)))
+            with _without_names():
+                probabilities, predicted = (
+                    np.asarray(estimator.predict_proba(inputs)),
+                    estimator.predict(inputs),
+                )
+            _compare(cut, logits, probabilities, classes, np.asarray(predicted))
             done = True
         return logits, features
 
     return forward
+
+
+@contextmanager
+def _without_names() -> Iterator[None]:
+    """Without scikit-learn's warning of arrays where it was fitted on named columns: a table's are in order here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        yield
 
 
 def _compare(cut: Cut, logits: Array, probabilities: Array, classes: Array, predicted: Array) -> None:
@@ -208,7 +225,7 @@ def _compare(cut: Cut, logits: Array, probabilities: Array, classes: Array, pred
             gap = "their number of columns" if ours.shape != probabilities.shape else f"up to {gap:.3g}"
             raise InputError(
                 f"the cut is wrong: the softmax of {cut.layer or 'the logits'} differs from predict_proba by {gap}; "
-                "pass a function that returns predict_proba (any callable, probabilities=True)"
+                "pass a function that returns the logarithms of predict_proba (any callable)"
             )
     scores = probabilities if cut.probabilities else logits
     two = np.sort(scores, axis=1)[:, -2:]

@@ -10,11 +10,29 @@ from infimum.data.base import count_rows
 from infimum.errors import InputError
 from infimum.models import torch_run as tr
 from infimum.models.adapter import Cut, pad_batch
-from infimum.models.torch_cut import Calls, Layer, candidates, cut_network
+from infimum.models.torch_cut import candidates, cut_network
+from infimum.models.torch_reading import Calls, Layer
 from infimum.models.torch_run import Tensor
 
 Node = Any
 """A torch.fx.Node."""
+
+TRAINED = tuple(
+    f"aten::{name}"
+    for name in (
+        "batch_norm",
+        "_native_batch_norm_legit",
+        "native_batch_norm",
+        "_batch_norm_with_upd",
+        "dropout",
+        "native_dropout",
+        "feature_dropout",
+        "alpha_dropout",
+        "feature_alpha_dropout",
+        "rrelu",
+    )
+)
+"""Operations that do something else in training."""
 
 
 def cut_program(
@@ -42,6 +60,7 @@ class ProgramNetwork:
     """An exported program's graph as a TorchNetwork."""
 
     framework = "torch.export"
+    repeated = ()  # a graph names each run of a layer apart
 
     def __init__(self, program: Any) -> None:
         torch = tr.import_torch()
@@ -50,6 +69,7 @@ class ProgramNetwork:
         own = [*self.module.parameters(), *self.module.buffers()]
         self.device = own[0].device if own else torch.device("cpu")
         nodes = list(self.module.graph.nodes)
+        _check_evaluates(nodes)
         self.inputs = [node for node in nodes if node.op == "placeholder"]
         if not all(isinstance(node.meta.get("val"), torch.Tensor) for node in self.inputs):
             raise InputError(
@@ -144,6 +164,23 @@ class ProgramNetwork:
                 )
             tensors[i] = tensor.to(val.dtype)
         return tensors
+
+
+def _check_evaluates(nodes: Sequence[Node]) -> None:
+    """Refuse a program that was exported in training mode, which is fixed in its graph."""
+    for node in nodes:
+        name = getattr(node.target, "_schema", None)
+        if name is None:
+            continue
+        # The schema tells which argument says so, and what it is where it is left out.
+        for position, argument in enumerate(name.arguments):
+            if argument.name in ("train", "training") and name.name.startswith(TRAINED):
+                given = node.args[position] if position < len(node.args) else argument.default_value
+                if node.kwargs.get(argument.name, given) is True:
+                    raise InputError(
+                        f"this program was exported in training mode ({name.name} is active in it), so it gives other "
+                        "outputs than the network in use; call model.eval() and export it again"
+                    )
 
 
 def _linear_layers(module: Any) -> list[tuple[Layer, Node, Node]]:

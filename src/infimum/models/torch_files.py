@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from infimum.checksums import check_sums
 from infimum.errors import InputError
 from infimum.files import read_bytes
 from infimum.models import torch_run as tr
@@ -53,6 +54,10 @@ def cut_torch_file(
             f"{file} holds weights: give the function that builds the network (factory, --factory)"
         )
     kind = recognise(file)
+    if read_bytes(file, 2) == b"PK":
+        check_sums(
+            file, ", if it was written with torch.serialization.set_crc32_options(False), without that"
+        )
     if factory is not None and kind not in ("pickle", "safetensors"):
         raise InputError(f"{file} is a whole network ({kind}), not weights; leave the factory out")
     if trust and kind != "safetensors":
@@ -116,6 +121,8 @@ def build(factory: str | Callable[[], Any]) -> Any:
         module = function()
     except TypeError as error:
         raise InputError(f"factory {name!r} must take no arguments and return a module: {error}") from error
+    except Exception as error:  # a factory is anybody's code and raises anything
+        raise InputError(f"factory {name!r} failed: {type(error).__name__}: {_first_line(error)}") from error
     if not isinstance(module, torch.nn.Module):
         raise InputError(f"factory {name!r} returned a {type(module).__name__}, not a torch.nn.Module")
     return module
@@ -151,6 +158,12 @@ def _fill(module: Any, content: Any, file: Path) -> None:
     """Load a state dict into a module; every name and shape must fit."""
     torch = tr.import_torch()
     if isinstance(content, Mapping):
+        several = [str(key) for key, value in content.items() if _holds_weights(value)]
+        if len(several) > 1:
+            raise InputError(
+                f"{file} holds the weights of several networks ({', '.join(several[:8])}); save the one that is meant, "
+                "as torch.save(checkpoint['model'], file)"
+            )
         for key in CHECKPOINT_KEYS:
             if isinstance(content.get(key), Mapping):
                 content = content[key]
@@ -171,6 +184,11 @@ def _fill(module: Any, content: Any, file: Path) -> None:
         raise InputError(
             f"{file} does not fit the network of the factory: {' '.join(lines)[:600]}"
         ) from error
+
+
+def _holds_weights(value: Any) -> bool:
+    torch = tr.import_torch()
+    return isinstance(value, Mapping) and any(isinstance(item, torch.Tensor) for item in value.values())
 
 
 def _load(file: Path, load: Callable[[], Any]) -> Any:

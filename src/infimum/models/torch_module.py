@@ -9,7 +9,8 @@ from typing import Any
 from infimum.errors import InputError
 from infimum.models import torch_run as tr
 from infimum.models.adapter import Cut
-from infimum.models.torch_cut import Calls, Layer, candidates, cut_network
+from infimum.models.torch_cut import candidates, cut_network
+from infimum.models.torch_reading import Calls, Layer
 from infimum.models.torch_run import Tensor
 
 Module = Any
@@ -62,7 +63,9 @@ class ModuleNetwork:
         self.framework, self.fixed_batch = framework, None
         self.module, self.prepare = module, prepare
         self.modules = dict(module.named_modules(remove_duplicate=False))
-        self.layers = [_layer(name, layer) for name, layer in module.named_modules() if is_linear(layer)]
+        self.repeated: set[str] = set()
+        with _evaluating(module):  # in training mode, spectral norm changes its state when a weight is read
+            self.layers = [_layer(name, layer) for name, layer in module.named_modules() if is_linear(layer)]
 
     def run(self, inputs: Any, names: Sequence[str]) -> tuple[Any, Calls]:
         """What the module returns, and what went through the named submodules."""
@@ -77,7 +80,8 @@ class ModuleNetwork:
             def keep(_: Module, args: Any, kwargs: Any, output: Any) -> None:
                 x = args[0] if args else next(iter(kwargs.values()), None)
                 if isinstance(x, torch.Tensor):
-                    calls.pop(name, None)
+                    if calls.pop(name, None) is not None:
+                        self.repeated.add(name)
                     # Copies: what follows may work in place.
                     calls[name] = x.clone(), output.clone() if isinstance(output, torch.Tensor) else output
 

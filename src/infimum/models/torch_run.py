@@ -66,19 +66,19 @@ def to_tensors(inputs: Any, device: Any, dtype: Any) -> tuple[tuple[Tensor, ...]
 
 
 def to_tensor(values: Any, device: Any, dtype: Any, what: str) -> Tensor:
-    """One input as a tensor on `device`."""
+    """One input as a tensor of its own on `device`: a network that works in place must not change the user's data."""
     torch = import_torch()
-    if not isinstance(values, torch.Tensor):
+    foreign = isinstance(values, torch.Tensor)
+    if not foreign:
         array = np.asarray(values)
         if array.dtype.kind not in "fiub":
             raise InputError(f"{what} must be numbers, not {array.dtype}")
         if array.dtype.kind == "u" and array.dtype.itemsize > 1:
             array = array.astype(np.int64)  # torch computes with few unsigned types
-        array = array.astype(array.dtype.newbyteorder("="), order="C", copy=not array.flags.writeable)
-        values = torch.from_numpy(array)
+        values = torch.from_numpy(array.astype(array.dtype.newbyteorder("="), order="C"))
     if values.ndim == 0:
         raise InputError(f"{what} is a single number; a batch has one row per input")
-    return values.to(device, dtype if values.is_floating_point() else None)
+    return values.detach().to(device, dtype if values.is_floating_point() else None, copy=foreign)
 
 
 def to_numpy(tensor: Tensor) -> Array:
@@ -123,57 +123,9 @@ def run_network(run: Callable[[], Any], tensors: Any, rows: int, expects: str) -
         ) from error
 
 
-def find_logits(output: Any) -> list[tuple[tuple[Any, ...], Tensor]]:
-    """The tensors in what a network returned that may be its logits, each with its path; likeliest first.
-
-    Anything named `logits` is the only candidate; else every floating-point tensor in a tuple, list or mapping.
-    """
-    torch = import_torch()
-    if isinstance(output, torch.Tensor):
-        return [((), output)] if output.is_floating_point() and output.ndim >= 1 else []
-    if isinstance(output, Mapping):
-        items = [("logits", output["logits"])] if "logits" in output else list(output.items())
-    elif isinstance(getattr(output, "logits", None), torch.Tensor):
-        items = [("logits", output.logits)]
-    elif isinstance(output, tuple | list):
-        items = list(enumerate(output))
-    else:
-        raise InputError(
-            f"the network returned a {type(output).__name__}; a tensor of logits, a tuple, a dict or an object with "
-            ".logits was expected"
-        )
-    return [
-        ((key, *path), tensor)
-        for key, value in items
-        if _holds_tensors(value)
-        for path, tensor in find_logits(value)
-    ]
-
-
-def take(output: Any, path: tuple[Any, ...]) -> Tensor:
-    """The tensor at a path that `find_logits` gave."""
-    for key in path:
-        output = output[key] if isinstance(output, Mapping | tuple | list) else getattr(output, key)
-    return output
-
-
-def as_matrix(tensor: Tensor) -> Tensor | None:
-    """The network's output as (n, K): (n,) is one column, trailing axes of length one go; None for other shapes."""
-    if tensor.ndim == 1:
-        return tensor[:, None]
-    if tensor.numel() == tensor.shape[0] * tensor.shape[1]:
-        return tensor.reshape(tensor.shape[:2])
-    return None
-
-
 def tolerance_of(*tensors: Tensor) -> float:
     """The rounding of the coarsest number format among tensors."""
     return max(TOLERANCES.get(str(tensor.dtype), 1e-5) for tensor in tensors)
-
-
-def _holds_tensors(value: Any) -> bool:
-    torch = import_torch()
-    return isinstance(value, torch.Tensor | Mapping | tuple | list)
 
 
 def by_name(named: Mapping[str, Tensor], names: list[str]) -> list[Tensor]:

@@ -15,7 +15,8 @@ from infimum.data.base import count_rows
 from infimum.errors import InputError
 from infimum.models import torch_run as tr
 from infimum.models.adapter import Cut
-from infimum.models.torch_cut import Calls, Layer, candidates, cut_network
+from infimum.models.torch_cut import candidates, cut_network
+from infimum.models.torch_reading import Calls, Layer
 from infimum.models.torch_run import Tensor
 
 Graph = Any
@@ -39,6 +40,7 @@ class ScriptNetwork:
 
     framework = "TorchScript"
     fixed_batch = None
+    repeated = ()  # a graph names each run of a layer apart
 
     def __init__(self, module: Any) -> None:
         own = [*module.parameters(), *module.buffers()]
@@ -128,12 +130,25 @@ def _frozen_graph(module: Any) -> Graph:
     finally:
         for part in training:
             part.training = True
+    _check_evaluates(graph)
     if next(graph.inputs()).uses():
         raise InputError(
             "this TorchScript network changes or keeps state while it runs, so its graph cannot be cut; "
             "export the network with torch.export instead, or pass the module"
         )
     return graph
+
+
+def _check_evaluates(graph: Graph) -> None:
+    """Refuse a network that was traced in training mode, which is fixed in its graph."""
+    for node in graph.nodes():
+        # dropout(x, p, train), batch_norm(x, weight, bias, mean, var, training, ...)
+        place = 2 if "dropout" in node.kind() else 5 if node.kind() == "aten::batch_norm" else None
+        if place is not None and list(node.inputs())[place].toIValue() is True:
+            raise InputError(
+                f"this TorchScript network was traced in training mode ({node.kind()} is active in it), so it gives "
+                "other outputs than the network in use; call model.eval() and trace it again"
+            )
 
 
 def _linear_layers(graph: Graph) -> list[tuple[Layer, Value, Value]]:

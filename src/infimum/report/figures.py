@@ -14,9 +14,23 @@ NO_GUARANTEE = (
 
 METHODS = {
     "clopper_pearson": "Clopper–Pearson",
+    "anytime": "anytime-valid",
+    "class_profile": "class profile",
     "marginal_conformal": "marginal conformal",
     "confidence_floor": "confidence floor",
+    "prediction_powered": "prediction-powered (PPI++)",
+    "prediction_powered_betting": "prediction-powered, betting",
+    "stratified_chernoff": "stratified, Chernoff",
+    "stratified_bootstrap": "stratified, bootstrap",
+    "stratified_signed_root": "stratified, signed root",
+    "stratified_e_process": "stratified, e-process",
+    "stratified_bonferroni": "stratified, Bonferroni",
 }
+
+
+def named(method: str) -> str:
+    """What a method is called in print."""
+    return METHODS.get(method, method)
 
 
 class Figure(NamedTuple):
@@ -44,7 +58,7 @@ def sentence(a: Assessment) -> str:
     bound = a.certified[0]
     return (
         f"At least {floor4(bound.value)} of operational inputs are classified correctly, with "
-        f"{percent(bound.confidence)} confidence ({METHODS.get(bound.method, bound.method)}, "
+        f"{percent(bound.confidence)} confidence ({named(bound.method)}, "
         f"{bound.n} labelled inputs), if {' and '.join(bound.assumptions)}."
     )
 
@@ -53,7 +67,7 @@ def figures(a: Assessment) -> list[Figure]:
     """Certified bounds first, then λ, then the rest."""
     rows = [
         Figure(
-            f"certified bound, {METHODS.get(b.method, b.method)}",
+            f"certified bound, {named(b.method)}",
             floor4(b.value),
             f"holds with {percent(b.confidence)} confidence; {rests_on(b)}",
             holds=True,
@@ -76,10 +90,7 @@ def figures(a: Assessment) -> list[Figure]:
         rows.append(
             Figure("λ*, accuracy on them", f"{a.success.value:.4f}", f"{a.success.n} labelled inputs")
         )
-    rows += [
-        Figure(f"{METHODS.get(e.method, e.method)}, estimate", f"{e.value:.4f}", "not certified")
-        for e in a.estimates
-    ]
+    rows += [Figure(f"{named(e.method)}, estimate", f"{e.value:.4f}", "not certified") for e in a.estimates]
     if a.success is not None:
         right, wrong, pearson = (
             "none" if v is None else f"{v:.4f}" for v in (a.correct, a.incorrect, a.pearson)
@@ -124,7 +135,7 @@ def facts(a: Assessment) -> list[str]:
     if a.lambda_operation.effective_n < a.lambda_operation.n * (1 - 1e-12):
         lines.append(f"Weights: effective number of operation inputs {a.lambda_operation.effective_n:.1f}.")
     if len(a.certified) > 1:
-        name = METHODS.get(a.certified[0].method, a.certified[0].method)
+        name = named(a.certified[0].method)
         lines.append(
             f"Each certified bound holds with its own confidence; {name}, named beforehand, is the one that "
             "judges. The largest of several, picked afterwards, would hold with less."

@@ -31,11 +31,11 @@ def to_html(a: Assessment, thumbnails: Mapping[int, Any] | None = None) -> str:
     (H, W, 3); only those of the inputs of lowest success level are used. Raises InputError for other pictures.
     """
     d = a.diagnostics
-    style, script = _asset("report.css"), _asset("report.js")
+    style, script = asset("report.css"), asset("report.js")
     classes = [] if d is None else sorted(d.classes, key=badness)
     lowest = () if d is None else d.lowest
     pictures = {x.row: data_uri(thumbnails[x.row]) for x in lowest if thumbnails and x.row in thumbnails}
-    page = _environment().get_template("report.html.jinja")
+    page = environment().get_template("report.html.jinja")
     return page.render(
         a=a,
         d=d,
@@ -44,8 +44,8 @@ def to_html(a: Assessment, thumbnails: Mapping[int, Any] | None = None) -> str:
         fit=fit_rows(a),
         style=style,
         script=script,
-        style_hash=_hash(style),
-        script_hash=_hash(script),
+        style_hash=content_hash(style),
+        script_hash=content_hash(script),
         sentence=sentence(a),
         no_guarantee=NO_GUARANTEE,
         facts=facts(a),
@@ -63,7 +63,8 @@ def to_html(a: Assessment, thumbnails: Mapping[int, Any] | None = None) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """The templates, which escape all text."""
     return Environment(
         loader=PackageLoader("infimum.report", "templates"),
         autoescape=True,
@@ -75,10 +76,12 @@ def _environment() -> Environment:
 
 
 @cache
-def _asset(name: str) -> Markup:
+def asset(name: str) -> Markup:
+    """The style sheet or the script, as it goes into the page."""
     return Markup((files("infimum.report") / "templates" / name).read_text(encoding="utf-8"))  # noqa: S704
 
 
-def _hash(text: Markup) -> str:
+def content_hash(text: Markup) -> str:
+    """By which the page's content security policy knows its own style and script."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

@@ -31,7 +31,7 @@ def to_markdown(a: Assessment) -> str:
     lines += ["## How it was made", "", *(f"- {escape(line)}" for line in (*facts(a), *a.notes))]
     bound_lines = [f"- {escape(b.method)}: {'; '.join(map(escape, b.assumptions))}" for b in a.certified]
     lines += ["", "## What the certified bounds assume", "", *bound_lines, ""]
-    lines += ["## Provenance", "", *_table(("of", "value"), provenance_rows(a))]
+    lines += ["## Provenance", "", *table(("of", "value"), provenance_rows(a))]
     return "\n".join(lines)
 
 
@@ -49,7 +49,7 @@ def _thresholds(d: Diagnostics) -> list[str]:
             )
     head = ("wanted accuracy", "accept λ(x) ≥", "coverage", "accuracy there [95 %]")
     said = "Chosen and measured on the same inputs: a guide, not a guarantee."
-    return ["## Threshold on λ(x) for a wanted accuracy", "", said, "", *_table(head, rows), ""]
+    return ["## Threshold on λ(x) for a wanted accuracy", "", said, "", *table(head, rows), ""]
 
 
 def _worst(d: Diagnostics) -> list[str]:
@@ -64,7 +64,7 @@ def _worst(d: Diagnostics) -> list[str]:
         )
         for c in sorted(d.classes, key=badness)[:WORST]
     ]
-    lines += [*_table(("class", "mean λ(x) if predicted", *labels, "predicted"), rows), ""]
+    lines += [*table(("class", "mean λ(x) if predicted", *labels, "predicted"), rows), ""]
     if d.slices:
         head = (
             "predicted",
@@ -83,7 +83,7 @@ def _worst(d: Diagnostics) -> list[str]:
             )
             for s in d.slices[:WORST]
         ]
-        lines += [*_table(head, rows), ""]
+        lines += [*table(head, rows), ""]
     if d.lowest:
         head = ("row", "id", "λ(x)", "predicted", *(("label",) if d.labelled else ()))
         rows = [
@@ -96,7 +96,7 @@ def _worst(d: Diagnostics) -> list[str]:
             )
             for x in d.lowest[:WORST]
         ]
-        lines += ["Inputs of lowest success level:", "", *_table(head, rows), ""]
+        lines += ["Inputs of lowest success level:", "", *table(head, rows), ""]
     return lines
 
 
@@ -104,7 +104,8 @@ def _accuracy(p: Proportion | None) -> str:
     return "–" if p is None else f"{p.value:.4f} [{p.low:.3f}, {p.high:.3f}]"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table; the cells are escaped."""
     lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
     return lines + [f"| {' | '.join(map(escape, row))} |" for row in rows]
 

@@ -1,0 +1,77 @@
+"""The reference of the command line, from the program itself, whenever the site is built (a hook of mkdocs)."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+import typing
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+MARK = "<!-- the commands stand here in the built site -->"
+
+
+def cell(text: str) -> str:
+    """Text for one cell of a table, whatever it holds."""
+    return re.sub(r"([|<>\[\]*_`])", r"\\\1", " ".join(text.split()))
+
+
+def value_of(kind: Any, metavar: str | None) -> str:
+    """What an option takes: its placeholder, its choices, or its type."""
+    if metavar:
+        return metavar
+    if typing.get_origin(kind) in (typing.Union, types.UnionType):
+        kind = next(k for k in typing.get_args(kind) if k is not type(None))
+    if typing.get_origin(kind) is list:
+        kind = typing.get_args(kind)[0]
+    if kind is bool:
+        return ""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return ", ".join(str(choice.value) for choice in kind)
+    return {int: "whole number", float: "number", str: "text"}.get(kind, "path")
+
+
+def row(name: str, hint: Any, default: Any) -> str:
+    """One option or argument: names, what it takes, what it is."""
+    kind, info = typing.get_args(hint)[:2]
+    # In Annotated[...], typer.Option's first argument is a name too, not a default.
+    first = [info.default] if isinstance(info.default, str) and info.default.startswith("-") else []
+    names = [*first, *(info.param_decls or ())] or ["--" + name.replace("_", "-")]
+    if type(info).__name__ == "ArgumentInfo":
+        names, value = [(info.metavar or name).strip("[].").upper()], ""
+    else:
+        value = value_of(kind, info.metavar)
+    shown = getattr(default, "value", default)
+    says = info.help or ""
+    if default is inspect.Parameter.empty:
+        says += " Required."
+    elif shown is not None and not isinstance(shown, bool | list | tuple):
+        says += f" Default: {shown}."
+    return f"| `{', '.join(names)}` | {cell(value)} | {cell(says)} |"
+
+
+def section(name: str, command: Callable[..., Any]) -> list[str]:
+    """One command: what it does, an example, its options."""
+    words, *examples = re.split(r"Examples?:", inspect.getdoc(command) or "", maxsplit=1)
+    lines = [f"## infimum {name}", "", " ".join(words.split()), ""]
+    lines += [f"    {line.strip()}" for line in re.findall(r"infimum [^\n]+", "".join(examples))]
+    lines += ["", "| option | value | what it is |", "| --- | --- | --- |"]
+    hints = typing.get_type_hints(command, include_extras=True)
+    parameters = inspect.signature(command).parameters.values()
+    known = [p for p in parameters if typing.get_origin(hints.get(p.name)) is typing.Annotated]
+    return [*lines, *(row(p.name, hints[p.name], p.default) for p in known), ""]
+
+
+def reference() -> str:
+    """Every command with its description, example and options, as Markdown."""
+    from infimum.cli.main import app
+
+    functions = {command.callback.__name__: command.callback for command in app.registered_commands}  # type: ignore[union-attr]
+    return "\n".join(line for name in sorted(functions) for line in section(name, functions[name]))
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """What mkdocs calls for each page."""
+    return markdown.replace(MARK, reference()) if MARK in markdown else markdown

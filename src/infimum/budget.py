@@ -1,0 +1,176 @@
+"""infimum.toml: what `infimum check` is to hold of which networks."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from infimum.checks import exact_fraction
+from infimum.errors import InputError
+from infimum.files import read_bytes
+
+Kind = tuple[type, ...]
+
+TEXT: Kind = (str,)
+NUMBER: Kind = (int, float)
+WHOLE: Kind = (int,)
+YES_NO: Kind = (bool,)
+
+KIND_WORDS = {TEXT: "text", NUMBER: "a number", WHOLE: "a whole number", YES_NO: "true or false"}
+
+TOP: dict[str, Kind | None] = {"out": TEXT, "junit": TEXT, "method": None, "network": None}
+
+NETWORK: dict[str, Kind | None] = {
+    "name": TEXT,
+    "calibration": TEXT,
+    "operation": TEXT,
+    "tuning": TEXT,
+    "head": TEXT,
+    "manifold_data": TEXT,
+    "target": NUMBER,
+    "confidence": NUMBER,
+    "baseline": TEXT,
+    "tolerance": NUMBER,
+}
+
+METHOD: dict[str, Kind | None] = {
+    "score": TEXT,
+    "penalty": NUMBER,
+    "k_reg": (int, str),
+    "weight": NUMBER,
+    "temperature": (int, float, str),
+    "randomize": YES_NO,
+    "step": (int, float, str),
+    "empty": TEXT,
+    "manifold": TEXT,
+    "components": WHOLE,
+    "covariance": TEXT,
+    "bandwidth": NUMBER,
+    "stopping": TEXT,
+    "sampling_tolerance": NUMBER,
+    "max_samples": WHOLE,
+    "seconds": NUMBER,
+    "batch": WHOLE,
+    "seed": WHOLE,
+}
+
+FILES = ("calibration", "operation", "tuning", "head", "manifold_data", "baseline")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One network: its files, resolved, and what must hold of it."""
+
+    name: str
+    files: Mapping[str, Path]
+    target: float | None = None
+    confidence: float = 0.95
+    tolerance: float | None = None
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The networks to check, the common options of the method, and where reports go (None: nowhere)."""
+
+    networks: tuple[Entry, ...]
+    method: Mapping[str, Any] = field(default_factory=dict)
+    out: Path | None = None
+    junit: Path | None = None
+
+
+def load_budget(path: str | Path) -> Budget:
+    """Read a budget file; the paths in it are relative to its folder, and reports stay inside that folder.
+
+    Raises InputError naming the file, the table and the key that is unknown (with the closest known one), of a
+    wrong kind or missing.
+    """
+    path = Path(path)
+    try:
+        document = tomllib.loads(read_bytes(path).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not TOML ({error})") from error
+    folder = path.resolve().parent
+    _known(document, TOP, str(path))
+    entries = document.get("network", [])
+    method = document.get("method", {})
+    if not isinstance(entries, list) or not entries or not all(isinstance(e, dict) for e in entries):
+        raise InputError(f"{path} names no network; begin each with a line [[network]]")
+    if not isinstance(method, dict):
+        raise InputError(f"{path}: method must be a table; begin it with a line [method]")
+    _known(method, METHOD, f"{path}: [method]")
+    networks = tuple(_entry(entry, number, folder, path) for number, entry in enumerate(entries, 1))
+    again = next((e.name for i, e in enumerate(networks) if e.name in [x.name for x in networks[:i]]), None)
+    if again is not None:
+        raise InputError(f"{path}: two networks are named {again!r}")
+    out, junit = (_inside(document.get(key), key, folder, path) for key in ("out", "junit"))
+    for entry in networks:
+        baseline = entry.files.get("baseline")
+        if out is not None and baseline is not None and baseline.resolve().is_relative_to(out / entry.name):
+            # The bound could then fall by the tolerance with every run.
+            raise InputError(
+                f"{path}: the baseline of {entry.name!r} lies where its new assessment is written; keep the released "
+                "one elsewhere"
+            )
+    return Budget(networks, method, out, junit)
+
+
+def _entry(entry: dict[str, Any], number: int, folder: Path, path: Path) -> Entry:
+    where = f"{path}: network {number}"
+    _known(entry, NETWORK, where)
+    for key in ("name", "calibration", "operation"):
+        if key not in entry:
+            raise InputError(f"{where} has no {key}")
+    name = entry["name"]
+    where = f"{path}: network {name!r}"
+    # Its reports go to a folder of this name.
+    if (
+        name != Path(name).name
+        or name in (".", "..")
+        or "\\" in name
+        or not name.isprintable()
+        or len(name) > 100
+    ):
+        raise InputError(f"{where}: the name must be usable as a folder's: up to 100 letters, no / or \\")
+    if "target" not in entry and "baseline" not in entry:
+        raise InputError(f"{where} has neither target nor baseline: there is nothing to check")
+    if ("baseline" in entry) != ("tolerance" in entry):
+        raise InputError(f"{where}: baseline and tolerance go together (by how much the bound may fall)")
+    for key, inside in (("target", True), ("confidence", True), ("tolerance", False)):
+        if key in entry:
+            exact_fraction(entry[key], f"{where}: {key}", inside=inside)
+    return Entry(
+        name=name,
+        files={key: folder / entry[key] for key in FILES if key in entry},
+        target=entry.get("target"),
+        confidence=entry.get("confidence", 0.95),
+        tolerance=entry.get("tolerance"),
+    )
+
+
+def _known(table: Mapping[str, Any], known: Mapping[str, Kind | None], where: str) -> None:
+    """Raise unless every key is known and its value of the right kind."""
+    for key, value in table.items():
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1, cutoff=0.0)
+            raise InputError(
+                f"{where}: unknown key {key!r}; did you mean {near[0]!r}? Known: {', '.join(known)}"
+            )
+        kind = known[key]
+        if kind is not None and (
+            not isinstance(value, kind) or (isinstance(value, bool) and bool not in kind)
+        ):
+            wanted = KIND_WORDS.get(kind, "a number or text")
+            raise InputError(f"{where}: {key} must be {wanted}, not {value!r}")
+
+
+def _inside(name: str | None, key: str, folder: Path, path: Path) -> Path | None:
+    if name is None:
+        return None
+    place = (folder / name).resolve()
+    if not place.is_relative_to(folder) or place == folder:
+        raise InputError(f"{path}: {key} must lie inside the folder of the file, not at {name!r}")
+    return place

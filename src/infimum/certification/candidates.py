@@ -1,0 +1,212 @@
+"""Which bounds the data at hand allow, each ready to be computed; and why the others are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from infimum.bounds import (
+    Bound,
+    anytime,
+    class_profile,
+    clopper_pearson,
+    confidence_floor_of_counts,
+    marginal_conformal_of_counts,
+    prediction_powered,
+    runner_up_counts,
+    stratified,
+)
+from infimum.bounds.choice import Candidate
+from infimum.certification.design import Design
+from infimum.certification.labelled import Labelled
+from infimum.certification.levels import Levels, fit_levels
+from infimum.conformal import Calibration, Margin, calibrate
+from infimum.errors import InputError
+from infimum.outputs import Outputs
+from infimum.overlap import rows_also_in
+
+METHODS = (
+    *("clopper_pearson", "anytime", "marginal_conformal", "confidence_floor"),
+    *("prediction_powered", "prediction_powered_betting", "class_profile"),
+    *("stratified_chernoff", "stratified_bootstrap", "stratified_signed_root", "stratified_e_process"),
+    "stratified_bonferroni",
+)
+"""Every method that may be named beforehand to judge a target."""
+
+ASYMPTOTIC = ("prediction_powered", "stratified_bootstrap", "stratified_signed_root")
+"""Those whose confidence holds only in the limit of many labels: they judge only when they are named."""
+
+CONTENDERS = (
+    *("clopper_pearson", "prediction_powered_betting", "class_profile", "stratified_chernoff"),
+    "stratified_e_process",
+)
+"""What "auto" chooses among."""
+
+SELECTED = "the labels were drawn in strata, not as one random sample"
+
+
+@dataclass
+class Candidates:
+    """Bounds by name, and why others are not given."""
+
+    made: dict[str, Candidate] = field(default_factory=dict)
+    withheld: dict[str, str] = field(default_factory=dict)
+
+    def withhold(self, why: str, *names: str) -> None:
+        """Say why these are not given."""
+        self.withheld.update(dict.fromkeys(names, why))
+
+    @property
+    def contenders(self) -> dict[str, Candidate]:
+        """The finite-sample bounds worth choosing among: the others are below one of these for nearly all data."""
+        return {name: self.made[name] for name in CONTENDERS if name in self.made}
+
+
+def candidates(
+    rows: Labelled,
+    operation: Outputs | None,
+    calibration: Outputs | Calibration | None,
+    profile: Any,
+    seed: int,
+) -> Candidates:
+    """The bounds for these labelled rows, unlabelled inputs, calibration of other rows, and class probabilities."""
+    found = Candidates()
+    if rows.design is not None:
+        _in_strata(found, rows.design, seed)
+    elif profile is not None:
+        _by_class(found, rows, profile)
+    else:
+        found.made.update(clopper_pearson=clopper_pearson, anytime=anytime)
+        found.withhold("no class probabilities of operation are given", "class_profile")
+        found.withhold(
+            "the labels were not drawn in strata (infimum plan --select)",
+            *(name for name in METHODS if name.startswith("stratified")),
+        )
+        _from_conformal(found, rows, operation, calibration)
+        _prediction_powered(found, rows, operation, calibration)
+    return found
+
+
+def _in_strata(found: Candidates, design: Design, seed: int) -> None:
+    for name in (name for name in METHODS if name.startswith("stratified")):
+        found.made[name] = partial(stratified_bound, design, name, seed)
+    found.withhold(SELECTED, *(name for name in METHODS if not name.startswith("stratified")))
+
+
+def stratified_bound(design: Design, name: str, seed: int, correct: Any, confidence: float) -> Bound:
+    """One of the stratified methods; "stratified_chernoff" is the bound of a class-weighted profile on strata.
+
+    That one is exact for every allocation. With a single stratum it is Clopper–Pearson's.
+    """
+    if name != "stratified_chernoff":
+        method: Any = name.removeprefix("stratified_")
+        draws = max(2000, int(np.ceil(50.0 / (1.0 - confidence))))
+        return stratified(
+            *(correct, design.stratum, design.weights, confidence, method, design.levels),
+            draws=draws,
+            seed=seed,
+        )
+    if len(design.weights) == 1:
+        bound = clopper_pearson(correct, confidence)
+    else:
+        bound = class_profile(correct, design.stratum, design.weights, confidence)
+        if bound.details["without_labels"]:
+            unseen = np.setdiff1d(np.arange(len(design.weights)), design.stratum)
+            raise InputError(
+                f"stratum {int(unseen[0])} has no label: label further from the top of the table"
+            )
+    about = (
+        "labels were drawn independently, and with equal chances, among the operation inputs of each stratum",
+        "strata and weights were fixed before the labels; the bound is for the inputs that have these weights",
+    )
+    return replace(bound, method="stratified_chernoff", assumptions=about, details={})
+
+
+def _by_class(found: Candidates, rows: Labelled, profile: Any) -> None:
+    if rows.outputs is None:
+        found.withhold(
+            "the labels of the rows are not known, only what is right (give logits and labels)",
+            "class_profile",
+        )
+    else:
+        labels = rows.outputs.known_labels
+        found.made["class_profile"] = lambda correct, confidence: class_profile(
+            correct, labels, profile, confidence
+        )
+    found.withhold(
+        "it holds for the class shares of the labelled rows, and other class probabilities are given",
+        *(name for name in METHODS if name != "class_profile"),
+    )
+
+
+def _from_conformal(
+    found: Candidates, rows: Labelled, operation: Outputs | None, calibration: Outputs | Calibration | None
+) -> None:
+    names = ("marginal_conformal", "confidence_floor")
+    if operation is None:
+        found.withhold("no unlabelled operation inputs are given (--operation)", *names)
+        return
+    if operation.weights is not None:
+        found.withhold("the operation is weighted, and the labelled rows are not", *names)
+        return
+    conformal = calibration
+    source = rows.outputs if calibration is None else calibration
+    if isinstance(source, Outputs):
+        conformal = calibrate(source.logits, source.known_labels, score=Margin())
+    if not isinstance(conformal, Calibration):
+        found.withhold("the logits of the labelled rows are not known", *names)
+        return
+    if conformal.n_tuning:
+        found.withhold(
+            "the calibration's score or temperature was tuned, perhaps on calibration rows", *names
+        )
+        return
+    counts = runner_up_counts(conformal, operation.logits)
+    makers: tuple[Callable[[Any, float], Bound], ...] = (
+        marginal_conformal_of_counts,
+        confidence_floor_of_counts,
+    )
+    for name, make in zip(names, makers, strict=True):
+        found.made[name] = partial(_ignoring_labels, make, counts)
+
+
+def _ignoring_labels(make: Callable[..., Bound], counts: Any, correct: Any, confidence: float) -> Bound:
+    return make(counts, confidence)
+
+
+def _prediction_powered(
+    found: Candidates, rows: Labelled, operation: Outputs | None, calibration: Outputs | Calibration | None
+) -> None:
+    names = ("prediction_powered", "prediction_powered_betting")
+    why = (
+        "no unlabelled operation inputs are given (--operation)"
+        if operation is None
+        else "no other labelled rows are given to make the levels of inputs from (--calibration)"
+        if calibration is None
+        else "the logits of the labelled rows are not known"
+        if rows.outputs is None
+        else "the operation is weighted, and the labelled rows are not"
+        if operation.weights is not None
+        else "fewer than 2 rows are labelled"
+        if len(rows) < 2
+        else None
+    )
+    if why is not None or operation is None or calibration is None or rows.outputs is None:
+        found.withhold(str(why), *names)
+        return
+    model: Levels = fit_levels(calibration)
+    labelled = model.of(rows.outputs)
+    unlabelled = model.of(operation, first_row=len(rows))[~rows_also_in(rows.outputs, operation)]
+    if not len(unlabelled):
+        found.withhold("every operation input is a labelled row too: none is left without a label", *names)
+        return
+    for name, method in zip(names, ("asymptotic", "betting"), strict=True):
+        found.made[name] = partial(_powered, method, labelled, unlabelled)
+
+
+def _powered(method: Any, labelled: Any, unlabelled: Any, correct: Any, confidence: float) -> Bound:
+    return prediction_powered(correct, labelled, unlabelled, confidence, method)

@@ -1,0 +1,181 @@
+"""certify(): every bound that labelled rows allow, and whether the one named beforehand reaches a target."""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+import numpy as np
+
+import infimum
+from infimum.bounds import Bound, Exchangeability, best, clopper_pearson_per_class, exchangeability
+from infimum.bounds.base import check_confidence
+from infimum.caveats import FEW, contradicted, not_alike
+from infimum.certification.candidates import ASYMPTOTIC, METHODS, Candidates, candidates
+from infimum.certification.certificate import Certificate
+from infimum.certification.labelled import Labelled
+from infimum.checks import Real, check_seed, exact_fraction
+from infimum.conformal import Calibration
+from infimum.errors import InputError
+from infimum.outputs import Outputs, check_one_network
+from infimum.overlap import rows_also_in
+from infimum.results import Target
+
+AUTO = "auto"
+
+
+def certify(
+    labelled: Labelled | Outputs,
+    *,
+    target: Real,
+    confidence: Real = 0.95,
+    method: str | None = None,
+    operation: Outputs | None = None,
+    calibration: Outputs | Calibration | None = None,
+    profile: Any = None,
+    per_class: bool = False,
+    seed: int = 0,
+    name: str = "network",
+) -> Certificate:
+    """Judge by labelled rows whether Success(f) ≥ target, with every bound that the data allow beside it.
+
+    Parameters
+    ----------
+    labelled
+        Rows that neither training nor the calibration has seen: a random sample of the operation, or drawn in
+        strata (`Labelled.load` of a filled selection).
+    target, confidence
+        The reliability wanted, in (0, 1), and the confidence of each bound.
+    method
+        One of `METHODS`, named before the labels are seen. None: "clopper_pearson"; "class_profile" with
+        `profile`; "stratified_chernoff" for rows drawn in strata. "auto": `bounds.best`, which chooses among
+        finite-sample ones and splits the error over them.
+    operation
+        Outputs on unlabelled inputs. Labelled rows among them are left out of them.
+    calibration
+        *Other* labelled rows (or a calibration of other rows), from which the levels of inputs are made. They
+        must not be among `labelled`: levels that have seen a label make its bound invalid.
+    profile
+        (K,) class probabilities of operation, where the labelled rows have other class shares.
+    per_class
+        Also a bound for every class, all together at `confidence`.
+
+    Raises
+    ------
+    InputError
+        When inputs do not fit together, `calibration` shares rows with `labelled`, or `method` cannot be given.
+
+    >>> import numpy as np
+    >>> made = certify(Labelled(np.arange(400) < 396), target=0.97)
+    >>> made.target.met, made.target.by, round(made.judge.value, 3)
+    (True, 'clopper_pearson', 0.977)
+    """
+    rows = labelled if isinstance(labelled, Labelled) else Labelled.of(labelled)
+    wanted = float(exact_fraction(target, "target"))
+    confidence, seed = check_confidence(confidence), check_seed(seed)
+    if method is not None and method not in (*METHODS, AUTO):
+        raise InputError(f"method must be one of {', '.join(METHODS)} or {AUTO}, not {method!r}")
+    _check_together(rows, operation, calibration)
+    found = candidates(rows, operation, calibration, profile, seed)
+    judge, others = _judge(found, rows, method, profile is not None, confidence)
+    alike = None
+    if operation is not None and rows.outputs is not None and rows.design is None and profile is None:
+        alike = exchangeability(rows.outputs, operation, seed=seed)
+    together: tuple[Bound, ...] = ()
+    if per_class:
+        if rows.outputs is None:
+            raise InputError(f"{rows.name}: bounds per class need logits and labels, not only what is right")
+        outputs = rows.outputs
+        together = clopper_pearson_per_class(
+            rows.correct, outputs.known_labels, outputs.n_classes, confidence
+        )
+    return Certificate(
+        network=name,
+        target=Target(wanted, confidence, judge.value >= wanted, judge.method),
+        n=len(rows),
+        wrong=rows.wrong,
+        bounds=contradicted((judge, *others), alike),
+        per_class=together,
+        withheld=found.withheld,
+        exchangeability=alike,
+        warnings=_warnings(rows, operation, judge, alike),
+        provenance={
+            "infimum": infimum.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+            "seed": seed,
+            "method": method or "default",
+        },
+    )
+
+
+def _check_together(
+    rows: Labelled, operation: Outputs | None, calibration: Outputs | Calibration | None
+) -> None:
+    """One network, and no row that both calibrates and certifies."""
+    if rows.outputs is not None and operation is not None:
+        check_one_network(rows.outputs, operation)
+    if not isinstance(calibration, Outputs):
+        classes = {o.n_classes for o in (rows.outputs, operation) if o is not None}
+        if calibration is not None and classes and classes != {calibration.n_classes}:
+            raise InputError(
+                f"the calibration has {calibration.n_classes} classes, the outputs have {max(classes)}"
+            )
+        return
+    if operation is not None:
+        check_one_network(calibration, operation)
+    again = 0
+    if rows.outputs is not None:
+        check_one_network(calibration, rows.outputs)
+        again = int(rows_also_in(calibration, rows.outputs).sum())
+    if calibration.ids is not None and rows.ids is not None:
+        again = max(again, int(np.isin(rows.ids, calibration.ids.astype(str)).sum()))
+    if again:
+        raise InputError(
+            f"{again} rows of {rows.name} are calibration rows too; levels made from a label cannot certify with it: "
+            "give labels that the calibration has not seen, or leave the calibration out"
+        )
+
+
+def _judge(
+    found: Candidates, rows: Labelled, method: str | None, profiled: bool, confidence: float
+) -> tuple[Bound, list[Bound]]:
+    """The bound that decides, and all others; which one decides does not depend on the labels."""
+    if method is None:
+        method = (
+            "stratified_chernoff"
+            if rows.design is not None
+            else "class_profile"
+            if profiled
+            else "clopper_pearson"
+        )
+    if method == AUTO:
+        judge = best(found.contenders, rows.correct, confidence)
+    elif method in found.made:
+        judge = found.made[method](rows.correct, confidence)
+    else:
+        possible = ", ".join(found.made) or "none"
+        raise InputError(f"method {method} cannot judge: {found.withheld[method]}. Possible here: {possible}")
+    others = [make(rows.correct, confidence) for name, make in found.made.items() if name != judge.method]
+    return judge, others
+
+
+def _warnings(
+    rows: Labelled, operation: Outputs | None, judge: Bound, alike: Exchangeability | None
+) -> tuple[str, ...]:
+    weighted = operation is not None and operation.weights is not None
+    found = (
+        not_alike(alike),
+        f"{judge.method} holds only in the limit of many labels, and {len(rows)} are not many"
+        if judge.method in ASYMPTOTIC and len(rows) < FEW
+        else f"{judge.method} holds only in the limit of many labels"
+        if judge.method in ASYMPTOTIC
+        else None,
+        "no labelled row is right: look for classes in another order, or labels of other inputs"
+        if rows.wrong == len(rows)
+        else None,
+        "the operational profile is that of the labelled rows: the operation's weights do not enter"
+        if weighted
+        else None,
+    )
+    return tuple(text for text in found if text is not None)

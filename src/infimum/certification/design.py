@@ -1,0 +1,91 @@
+"""How labelled rows were drawn in strata: the columns that `plan --select` writes and `certify` reads back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from infimum.bounds.observations import check_bounded
+from infimum.checks import Array
+from infimum.csv_files import numbers
+from infimum.errors import InputError
+
+COLUMNS = ("stratum", "sampling_probability", "stratum_weight")
+
+ROUNDING = 1e-6
+"""How far weights and probabilities may differ from one another: what is lost when a table is written."""
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A stratified draw of n rows out of N: `stratum` (n,) in 0..S−1, `weights` (S,) shares of the N rows, sum 1.
+
+    `levels` (S,) are the success rates expected beforehand, or None.
+    """
+
+    stratum: Int[np.ndarray, " n"]
+    weights: Float[np.ndarray, " S"]
+    levels: Float[np.ndarray, " S"] | None = None
+
+    def first(self, n: int) -> Design:
+        """The same with the first n rows only: a sample too, since the rows of a selection are in random order."""
+        return Design(self.stratum[:n], self.weights, self.levels)
+
+
+def read_design(columns: Mapping[str, Array], what: str) -> Design | None:
+    """The design in the columns of a table, None where there is none; InputError where it cannot be right.
+
+    Every row must have had a chance to be drawn, equal within its stratum; n_s rows at probability π_s stand for
+    n_s/π_s inputs, and these must have the shares that `stratum_weight` says, or rows were deleted.
+
+    >>> table = {"stratum": [0, 0, 1], "sampling_probability": [0.5, 0.5, 1.0], "stratum_weight": [0.8, 0.8, 0.2]}
+    >>> read_design({name: np.array(column) for name, column in table.items()}, "table").weights.tolist()
+    [0.8, 0.2]
+    """
+    missing = [name for name in COLUMNS if name not in columns]
+    if len(missing) == len(COLUMNS):
+        return None
+    if missing:
+        raise InputError(
+            f"{what} has a column of a stratified draw but no {' and no '.join(missing)}; all three of "
+            f"{', '.join(COLUMNS)} are needed, as `infimum plan --select` writes them"
+        )
+    names, probability, weight = (numbers(columns[name], f"{what}: {name}") for name in COLUMNS)
+    for name, values in (("sampling_probability", probability), ("stratum_weight", weight)):
+        wrong = np.flatnonzero((values <= 0) | (values > 1))
+        if len(wrong):
+            row = int(wrong[0])
+            raise InputError(
+                f"{what}: {name}: row {row} is {values[row]:g}, but must be above 0 and at most 1: a row that could "
+                "not be drawn says nothing of the operation"
+            )
+    strata, first, stratum, count = np.unique(
+        names, return_index=True, return_inverse=True, return_counts=True
+    )
+    weights = weight[first]
+    for name, values in (("sampling_probability", probability), ("stratum_weight", weight)):
+        unequal = np.flatnonzero(np.abs(values - values[first][stratum]) > ROUNDING * values)
+        if len(unequal):
+            row = int(unequal[0])
+            raise InputError(f"{what}: {name}: row {row} differs from other rows of stratum {names[row]:g}")
+    if abs(weights.sum() - 1.0) > ROUNDING:
+        raise InputError(
+            f"{what}: the weights of its {len(strata)} strata sum to {weights.sum():.6g}, not 1: rows were deleted "
+            "(leave the label of rows not yet labelled blank instead)"
+        )
+    stands_for = count / probability[first]
+    lost = np.flatnonzero(np.abs(stands_for / stands_for.sum() - weights) > 1e3 * ROUNDING * weights)
+    if len(lost):
+        s = int(lost[0])
+        raise InputError(
+            f"{what}: the {count[s]} rows of stratum {strata[s]:g} at sampling probability {probability[first][s]:.4g} "
+            f"do not match its stratum_weight {weights[s]:.4g}: rows were deleted or added"
+        )
+    levels = None
+    if "level" in columns:
+        level = check_bounded(numbers(columns["level"], f"{what}: level"), f"{what}: level")
+        levels = np.bincount(stratum, level) / count
+    return Design(stratum.astype(np.int64), weights / weights.sum(), levels)

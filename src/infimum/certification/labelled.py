@@ -1,0 +1,165 @@
+"""Labelled rows that bounds rest on: right or wrong, and what else is known of each. From outputs or tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Bool
+
+from infimum.bounds.observations import check_correct
+from infimum.certification.design import Design, read_design
+from infimum.checks import Array, check_vector
+from infimum.csv_files import read_csv
+from infimum.errors import InputError
+from infimum.files import read_arrays
+from infimum.outputs import PROBABILITIES, Outputs
+
+TRUE = ("1", "1.0", "true", "yes", "right", "correct")
+FALSE = ("0", "0.0", "false", "no", "wrong", "incorrect")
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Labelled inputs in their order of drawing: `correct` (n,), and where known `ids` (n,), all different.
+
+    `outputs` (n rows) where logits are known; `design` where the rows were drawn in strata, else they are a
+    random sample. Raises InputError for no row, or an id that occurs twice.
+    """
+
+    correct: Array
+    ids: Array | None = None
+    outputs: Outputs | None = None
+    design: Design | None = None
+    name: str = "labels"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "correct", check_correct(self.correct))
+        if self.ids is not None:
+            ids = check_vector(self.ids, f"{self.name}: ids", len(self)).astype(str)
+            known, first, count = np.unique(ids, return_index=True, return_counts=True)
+            if len(known) < len(ids):
+                twice = known[count > 1][np.argmin(first[count > 1])]
+                raise InputError(
+                    f"{self.name}: id {str(twice)!r} occurs {count[known == twice][0]} times: an input counts once"
+                )
+            object.__setattr__(self, "ids", ids)
+
+    def __len__(self) -> int:
+        return len(self.correct)
+
+    @property
+    def wrong(self) -> int:
+        """How many were classified wrongly."""
+        return int((~self.correct).sum())
+
+    @staticmethod
+    def of(outputs: Outputs) -> Labelled:
+        """Rows of labelled outputs; InputError without labels.
+
+        >>> Labelled.of(Outputs(np.eye(2), np.array([0, 0]))).correct.tolist()
+        [True, False]
+        """
+        return Labelled(outputs.correct, outputs.ids, outputs, name=outputs.name)
+
+    @staticmethod
+    def load(path: str | Path) -> Labelled:
+        """Read outputs with labels, or a table with `correct`, or with `predicted` and `label`.
+
+        A table is CSV (name ending in .csv), npz, safetensors or Parquet. Optional columns: `id`; and those of a
+        stratified draw. Rows at the end may be blank, as not labelled yet. Raises InputError naming the file.
+        """
+        path = Path(path)
+        columns = read_csv(path) if path.suffix == ".csv" else read_arrays(path)
+        columns = {_SINGULAR.get(name, name): column for name, column in columns.items()}
+        if "logits" in columns or any(name in columns for name in PROBABILITIES):
+            rows = Labelled.of(Outputs.load(path))
+            return replace(rows, design=read_design(columns, str(path)))
+        return _from_table(columns, str(path))
+
+
+_SINGULAR = {"ids": "id", "labels": "label", "predictions": "predicted"}
+
+
+def _from_table(columns: Mapping[str, Array], what: str) -> Labelled:
+    filled = {
+        name: columns[name]
+        for name in ("correct", "label")
+        if name in columns and _given(columns[name]).any()
+    }
+    if len(filled) == 2:
+        raise InputError(f"{what} has both 'correct' and 'label' filled in; give one of them")
+    if not filled:
+        there = ", ".join(columns) or "nothing"
+        raise InputError(
+            f"{what} has no labels: fill in 'label' (beside 'predicted') or 'correct'; or give logits and labels. "
+            f"It holds: {there}"
+        )
+    ((name, column),) = filled.items()
+    given = _given(column)
+    n = int(given.sum())
+    if not given[:n].all():
+        row = int(np.flatnonzero(~given)[0])
+        raise InputError(
+            f"{what}: {name}: row {row} is blank, but later rows are not. Label from the top and leave blank only "
+            "what follows: rows picked otherwise are no random sample"
+        )
+    for other, values in columns.items():
+        check_vector(values, f"{what}: {other}", len(column))
+    if name == "correct":
+        correct = _truth(column[:n], what)
+    elif "predicted" in columns:
+        correct = _same(columns["predicted"][:n], column[:n], what)
+    else:
+        raise InputError(f"{what} has 'label' but no 'predicted' to compare it with; give one, or 'correct'")
+    design = read_design(columns, what)
+    return Labelled(
+        correct=correct,
+        ids=columns["id"][:n] if "id" in columns else None,
+        design=None if design is None else design.first(n),
+        name=what,
+    )
+
+
+def _given(column: Array) -> Bool[np.ndarray, " n"]:
+    """Which entries are filled in: neither empty text nor NaN."""
+    given: Array = ~np.isnan(column) if column.dtype.kind == "f" else column.astype(str) != ""
+    return given
+
+
+def _truth(column: Array, what: str) -> Bool[np.ndarray, " n"]:
+    words = np.char.lower(column.astype(str))
+    right = np.isin(words, TRUE)
+    unclear = np.flatnonzero(~right & ~np.isin(words, FALSE))
+    if len(unclear):
+        row = int(unclear[0])
+        raise InputError(
+            f"{what}: correct: row {row} is {str(column[row])!r}, neither 1 (true) nor 0 (false)"
+        )
+    return right
+
+
+def _same(predicted: Array, label: Array, what: str) -> Bool[np.ndarray, " n"]:
+    """Equal classes: as whole numbers where the predicted ones are, else as text."""
+    if not _given(predicted).all():
+        raise InputError(f"{what}: predicted: row {int(np.flatnonzero(~_given(predicted))[0])} is blank")
+    try:
+        classes = _whole(predicted)
+    except ValueError:
+        same: Array = predicted.astype(str) == label.astype(str)
+        return same
+    try:
+        same = classes == _whole(label)
+    except ValueError as error:
+        raise InputError(f"{what}: label: a whole number is expected as in 'predicted' ({error})") from error
+    return same
+
+
+def _whole(column: Array) -> Array:
+    values = column.astype(np.float64)
+    whole: Array = values.astype(np.int64)
+    if (whole != values).any():
+        raise ValueError(f"row {int(np.flatnonzero(whole != values)[0])} is no whole number")
+    return whole

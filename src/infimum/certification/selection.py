@@ -1,0 +1,107 @@
+"""Which operation inputs to label next: drawn in strata of their levels, with what `certify` needs to know of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from infimum.bounds import allocate, strata
+from infimum.certification.planning import operation_levels
+from infimum.checks import Array, check_seed
+from infimum.conformal import Calibration
+from infimum.csv_files import write_csv
+from infimum.errors import InputError
+from infimum.files import write_npz
+from infimum.outputs import Outputs
+from infimum.overlap import rows_also_in
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """N operation inputs in random order, balanced over strata: those from the top down to any row are a sample too.
+
+    `row` (N,) their rows in the operation, `id` (N,) their ids (rows where there are none), `predicted` (N,) class
+    or its name, `level` (N,) expected success rate, `stratum` (N,), `sampling_probability` (N,) = n_s/N_s, and
+    `stratum_weight` (N,) = N_s/N.
+    """
+
+    id: Array
+    row: Int[np.ndarray, " N"]
+    predicted: Array
+    level: Float[np.ndarray, " N"]
+    stratum: Int[np.ndarray, " N"]
+    sampling_probability: Float[np.ndarray, " N"]
+    stratum_weight: Float[np.ndarray, " N"]
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def save(self, path: str | Path) -> None:
+        """Write to .csv, with an empty column `label` to fill in, or .npz, to which `label` or `correct` is added."""
+        path = Path(path)
+        columns = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        if path.suffix == ".csv":
+            write_csv(path, {**{k: v.tolist() for k, v in columns.items()}, "label": [""] * len(self)})
+        elif path.suffix == ".npz":
+            write_npz(path, columns)
+        else:
+            raise InputError(f"{path}: the name must end in .csv or .npz")
+
+
+def select(
+    operation: Outputs, calibration: Outputs | Calibration, n_labels: int, *, n_strata: int = 6, seed: int = 0
+) -> Selection:
+    """Draw `n_labels` operation inputs to label, at random within strata of their levels.
+
+    Strata of equal Σ√(f(1−f)), Neyman's allocation with a floor (`bounds.strata`, `bounds.allocate`): more labels
+    where errors are likely, some everywhere. Levels come from `calibration`, other labelled rows; wrong levels
+    cost tightness, never validity. Same seed, same draw. Raises InputError for weights, calibration rows among
+    the operation, or more labels than inputs.
+
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.normal(size=(900, 3)) * 3
+    >>> y = (z + rng.gumbel(size=z.shape)).argmax(axis=1)
+    >>> drawn = select(Outputs(z[300:]), Outputs(z[:300], y[:300]), 60)
+    >>> len(drawn), float(np.sum(1 / drawn.sampling_probability).round(6))
+    (60, 600.0)
+    """
+    seed = check_seed(seed)
+    level = operation_levels(operation, calibration)
+    if isinstance(n_labels, bool) or not isinstance(n_labels, int) or not 1 <= n_labels <= len(operation):
+        raise InputError(
+            f"n_labels must be a whole number from 1 to {len(operation)} (operation inputs), not {n_labels!r}"
+        )
+    if isinstance(calibration, Outputs) and (again := int(rows_also_in(calibration, operation).sum())):
+        raise InputError(
+            f"{again} operation inputs are calibration rows too; their labels are known and made the levels: leave "
+            "them out of the operation"
+        )
+    if operation.ids is not None and len(np.unique(operation.ids.astype(str))) < len(operation):
+        raise InputError("operation: an id occurs twice; what is labelled is known by its id")
+    parts = strata(level, min(n_strata, n_labels))
+    stratum = parts.assign(level)
+    size = np.bincount(stratum, minlength=len(parts.weights))
+    number = allocate(n_labels, parts.weights, parts.levels, available=size)
+
+    rng = np.random.default_rng([seed, 0x5E1])
+    rows, place = [], []
+    for s, n in enumerate(number.tolist()):
+        rows.append(rng.permutation(np.flatnonzero(stratum == s))[:n])
+        place.append((np.arange(n) + rng.random()) / n)
+    drawn = np.concatenate(rows)[np.argsort(np.concatenate(place), kind="stable")]
+    of = stratum[drawn]
+    predicted = operation.predicted[drawn]
+    return Selection(
+        id=drawn if operation.ids is None else operation.ids[drawn],
+        row=drawn,
+        predicted=predicted
+        if operation.class_names is None
+        else np.asarray(operation.class_names, dtype=str)[predicted],
+        level=level[drawn],
+        stratum=of,
+        sampling_probability=(number / size)[of],
+        stratum_weight=(size / len(operation))[of],
+    )

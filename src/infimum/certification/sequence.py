@@ -1,0 +1,159 @@
+"""An anytime-valid certificate that grows: labelled rows are added batch by batch, and one may stop at any time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool
+
+from infimum.bounds import Bound, anytime, stratified
+from infimum.certification.certificate import Certificate
+from infimum.certification.design import ROUNDING, Design
+from infimum.certification.labelled import Labelled
+from infimum.checks import Array
+from infimum.errors import InputError
+from infimum.results import Target
+
+STOPPED = (
+    "labels were added until somebody stopped, and a bound for a fixed number of labels does not hold then"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Sequence:
+    """Labelled rows in the order in which they were added, and what was fixed before the first of them.
+
+    `ids` and `correct` (n,), all ids different; `batches`: how many rows each call added; `design` where rows
+    were drawn in strata. `n_classes` and `class_names` of the network where they are known.
+    """
+
+    network: str
+    target: float
+    confidence: float
+    ids: tuple[str, ...] = ()
+    correct: Bool[np.ndarray, " n"] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    batches: tuple[int, ...] = ()
+    design: Design | None = None
+    n_classes: int | None = None
+    class_names: tuple[str, ...] | None = None
+
+    def with_rows(self, rows: Labelled) -> Sequence:
+        """The sequence with these rows added; InputError for rows without ids, known ids, or of another network.
+
+        A table drawn in strata that is filled from the top is given as a whole each time: the rows that it
+        begins with are known, and must be unchanged.
+        """
+        if rows.ids is None:
+            raise InputError(
+                f"{rows.name} has no 'ids': a row that is added twice is known by its id; give one per row"
+            )
+        ids, correct = rows.ids.tolist(), rows.correct
+        self._check_network(rows)
+        design = self._grown(rows)
+        n = len(self.ids)
+        if design is not None and len(ids) > n and tuple(ids[:n]) == self.ids:
+            changed = np.flatnonzero(correct[:n] != self.correct)
+            if len(changed):
+                raise InputError(
+                    f"{rows.name}: the label of id {ids[int(changed[0])]!r} is not the one it was added with; "
+                    "what has been seen stays"
+                )
+            ids, correct = ids[n:], correct[n:]
+        known = set(self.ids)
+        again = [i for i in ids if i in known]
+        if again:
+            raise InputError(
+                f"{rows.name}: id {again[0]!r} {f'and {len(again) - 1} more are' if len(again) > 1 else 'is'} in the "
+                "state already; every row is added once. Nothing was added"
+            )
+        outputs = rows.outputs
+        return replace(
+            self,
+            ids=(*self.ids, *ids),
+            correct=np.concatenate([self.correct, correct]),
+            batches=(*self.batches, len(ids)),
+            design=design,
+            n_classes=self.n_classes if outputs is None else outputs.n_classes,
+            class_names=self.class_names
+            if outputs is None or outputs.class_names is None
+            else tuple(map(str, outputs.class_names)),
+        )
+
+    def bound(self) -> Bound:
+        """The bound that holds at every time: the largest on the way."""
+        if self.design is None:
+            return anytime(self.correct, self.confidence)
+        ends = np.cumsum(self.batches)
+        found = [self._in_strata(self.design.first(int(end)), self.correct[:end]) for end in ends]
+        return max(found, key=lambda bound: bound.value)
+
+    def certificate(self) -> Certificate:
+        """What the rows so far say; only the anytime-valid bound, for no other survives stopping at will."""
+        import infimum
+
+        bound = replace(self.bound(), n=len(self.ids))
+        return Certificate(
+            network=self.network,
+            target=Target(self.target, self.confidence, bound.value >= self.target, bound.method),
+            n=len(self.ids),
+            wrong=int((~self.correct).sum()),
+            bounds=(bound,),
+            withheld={"every other": STOPPED},
+            provenance={"infimum": infimum.__version__, "batches": len(self.batches)},
+        )
+
+    def _in_strata(self, design: Design, correct: Array) -> Bound:
+        count = np.bincount(design.stratum, minlength=len(design.weights))
+        seen = count > 0
+        if seen.all():
+            return stratified(
+                *(correct, design.stratum, design.weights, self.confidence, "e_process", design.levels)
+            )
+        # Nothing is known of a stratum without a label: its inputs count as never right.
+        about = "labels were drawn with equal chances among the operation inputs of each stratum"
+        return Bound(0.0, self.confidence, "stratified_e_process", len(correct), (about,))
+
+    def _grown(self, rows: Labelled) -> Design | None:
+        if self.ids and (self.design is None) != (rows.design is None):
+            raise InputError(
+                f"{rows.name}: random samples and rows drawn in strata cannot be mixed in one state"
+            )
+        if rows.design is None or self.design is None or not self.ids:
+            return rows.design
+        ours, theirs = self.design, rows.design
+        if (
+            ours.weights.shape != theirs.weights.shape
+            or np.abs(ours.weights - theirs.weights).max() > ROUNDING
+        ):
+            raise InputError(
+                f"{rows.name} was drawn in other strata than the rows of the state; go on with that selection"
+            )
+        n = len(self.ids)
+        same = rows.ids is not None and tuple(rows.ids[:n].tolist()) == self.ids
+        added = theirs.stratum[n:] if same else theirs.stratum
+        return Design(np.concatenate([ours.stratum, added]), ours.weights, ours.levels)
+
+    def _check_network(self, rows: Labelled) -> None:
+        if rows.outputs is None:
+            return
+        names = rows.outputs.class_names
+        if self.n_classes not in (None, rows.outputs.n_classes) or (
+            self.class_names is not None and names is not None and self.class_names != tuple(map(str, names))
+        ):
+            raise InputError(
+                f"{rows.name} has {rows.outputs.n_classes} classes, or names of them, that differ from the state's: "
+                "it is of another network"
+            )
+
+
+def check_same(state: Sequence, wanted: dict[str, Any], what: str) -> None:
+    """Raise InputError where network, target or confidence differ from those the state was begun with."""
+    for name, value in wanted.items():
+        ours = getattr(state, name)
+        if ours != value:
+            raise InputError(
+                f"{what} was begun with {name} {ours!r}, not {value!r}: these are fixed before the first label; "
+                "begin another state for other ones"
+            )

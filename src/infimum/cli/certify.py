@@ -1,0 +1,156 @@
+"""`infimum certify`: labelled rows in; whether they show a target reliability, and every bound beside it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from infimum.cli import options as o
+from infimum.errors import InputError
+
+if TYPE_CHECKING:
+    from infimum.conformal import Calibration
+    from infimum.outputs import Outputs
+
+
+def certify(
+    labels: Annotated[
+        Path,
+        typer.Option(
+            "--labels",
+            metavar="FILE",
+            help="Labelled inputs that neither training nor --calibration has seen: logits and labels, a filled table "
+            "of `infimum plan --select` (.csv, .npz), or a table with `correct`.",
+        ),
+    ],
+    target: Annotated[float, typer.Option("--target", help="The reliability to show, in (0, 1).")],
+    confidence: Annotated[float, typer.Option("--confidence", help="Of each bound.")] = 0.95,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method",
+            metavar="NAME|auto",
+            help="The bound that decides; name it before you look. auto: the largest, its choice paid for. (default: "
+            "clopper_pearson; for rows drawn in strata stratified_chernoff; with --profile class_profile)",
+        ),
+    ] = None,
+    operation: Annotated[
+        Path | None,
+        typer.Option("--operation", metavar="FILE", help="Outputs on unlabelled operation inputs."),
+    ] = None,
+    calibration: Annotated[
+        Path | None,
+        typer.Option(
+            "--calibration",
+            metavar="FILE",
+            help="Other labelled outputs, or what `infimum calibrate` wrote of them: they make the level of each "
+            "input. Rows that are in --labels too are refused.",
+        ),
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            metavar="P0,P1,…|FILE",
+            help="Class probabilities of operation, if the labelled inputs have other class shares.",
+        ),
+    ] = None,
+    per_class: Annotated[
+        bool, typer.Option("--per-class", help="Also a bound for every class, all together.")
+    ] = False,
+    sequential: Annotated[
+        Path | None,
+        typer.Option(
+            "--sequential",
+            metavar="STATE",
+            help="Add the rows to this state (.json, made if missing) and give the bound that holds at every time. "
+            "Rows need ids; each is added once.",
+        ),
+    ] = None,
+    name: Annotated[str, typer.Option("--name", help="Of the network.")] = "network",
+    json: Annotated[
+        str | None, typer.Option("--json", metavar="FILE|-", help="Write the JSON here; - for stdout alone.")
+    ] = None,
+    quiet: o.Quiet = False,
+    seed: o.Seed = 0,
+) -> None:
+    """Judge whether labelled inputs show a target reliability. Exit 0: met, 1: not met, 2: bad input.
+
+    Examples: infimum certify --labels labelled.npz --target 0.99
+    infimum certify --labels batch7.npz --target 0.99 --sequential state.json
+    """
+    from infimum.certification.certify import certify as certify_rows
+    from infimum.certification.labelled import Labelled
+    from infimum.certification.sequence_file import add_to_state
+    from infimum.files import check_can_make, write_bytes
+    from infimum.outputs import Outputs
+
+    if json is not None and json != "-":
+        check_can_make(Path(json), inputs=(labels, operation, calibration, sequential))
+    if sequential is not None:
+        check_can_make(sequential, inputs=(labels,))
+        others = {
+            "--operation": operation,
+            "--calibration": calibration,
+            "--profile": profile,
+            "--method": method,
+        }
+        given = [flag for flag, value in others.items() if value is not None] + ["--per-class"] * per_class
+        if given:
+            raise InputError(
+                f"{given[0]} does not go with --sequential: only its own bound holds when labels are added until "
+                "somebody stops"
+            )
+        made = add_to_state(
+            sequential, Labelled.load(labels), target=target, confidence=confidence, name=name
+        )
+    else:
+        made = certify_rows(
+            Labelled.load(labels),
+            target=target,
+            confidence=confidence,
+            method=method,
+            operation=None if operation is None else Outputs.load(operation),
+            calibration=None if calibration is None else calibration_from(calibration),
+            profile=None if profile is None else _probabilities(profile),
+            per_class=per_class,
+            seed=seed,
+            name=name,
+        )
+    if json == "-":
+        sys.stdout.write(made.to_json())
+    elif json is not None:
+        write_bytes(json, made.to_json().encode())
+    if json != "-" and not quiet:
+        typer.echo(made.summary(), nl=False)
+    if not made.target.met:
+        raise typer.Exit(1)
+
+
+def calibration_from(path: Path) -> Outputs | Calibration:
+    """Labelled outputs, or a finished calibration, told apart by content."""
+    from infimum.conformal.files import holds_calibration, load_calibration
+    from infimum.outputs import Outputs
+
+    return load_calibration(path) if holds_calibration(path) else Outputs.load(path)
+
+
+def _probabilities(text: str) -> Any:
+    """Numbers separated by commas or spaces, or a text file of them."""
+    import numpy as np
+
+    from infimum.files import read_bytes
+
+    path = Path(text)
+    words = text
+    if path.is_file():
+        words = read_bytes(path).decode("utf-8", "replace")
+    try:
+        return np.array([float(word) for word in words.replace(",", " ").split()])
+    except ValueError as error:
+        raise InputError(
+            f"--profile must be numbers separated by commas, or a file of them, not {text!r}"
+        ) from error

@@ -1,0 +1,131 @@
+"""`infimum check`: hold networks to what infimum.toml asks of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from infimum.cli import options as o
+from infimum.errors import InputError
+
+if TYPE_CHECKING:
+    from infimum.budget import Entry
+    from infimum.gates import Gate
+    from infimum.results import Assessment
+
+SAMPLING = {"stopping": "rule", "sampling_tolerance": "tolerance"}
+"""Names in the file of what Stopping calls otherwise."""
+
+
+def check(
+    budget: Annotated[
+        Path,
+        typer.Argument(metavar="[FILE]", help="What is to hold; paths in it are relative to its folder."),
+    ] = Path("infimum.toml"),
+    quiet: o.Quiet = False,
+) -> None:
+    """Check every network of infimum.toml: exit 0 if all its gates pass, 1 if one does not.
+
+    Example: infimum check
+    """
+    from infimum.budget import load_budget
+    from infimum.files import check_can_make, make_directory, write_bytes
+    from infimum.report.figures import printable
+    from infimum.report.junit import Suite, to_junit
+    from infimum.results import Assessment
+
+    asked = load_budget(budget)
+    if asked.out is not None:
+        check_can_make(asked.out, directory=True)
+    if asked.junit is not None:
+        make_directory(asked.junit.parent)
+        check_can_make(asked.junit)
+    # All released bounds are read before any work is spent.
+    released = {e.name: Assessment.load(e.files["baseline"]) for e in asked.networks if "baseline" in e.files}
+    suites = []
+    for entry in asked.networks:
+        start = time.perf_counter()
+        result = _assessed(entry, asked.method)
+        gates = _gates(result, released.get(entry.name), entry.tolerance)
+        suites.append(Suite(result, gates, time.perf_counter() - start))
+        if asked.out is not None:
+            result.save(asked.out / entry.name)
+        if not quiet:
+            typer.echo(entry.name)
+            for gate in gates:
+                typer.echo(
+                    f"  {'passed' if gate.passed else 'FAILED'}  {gate.name}: {printable(gate.message)}"
+                )
+                for note in gate.notes:
+                    typer.echo(f"          {printable(note)}")
+            for warning in result.warnings:
+                typer.echo(f"  warning: {printable(warning)}")
+    if asked.junit is not None:
+        write_bytes(asked.junit, to_junit(suites).encode())
+    failed = sum(not gate.passed for suite in suites for gate in suite.gates)
+    if not quiet:
+        typer.echo(
+            f"{failed} of {sum(len(s.gates) for s in suites)} gates failed" if failed else "all gates passed"
+        )
+    if any(suite.assessment.interrupted for suite in suites):
+        raise typer.Exit(130)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _assessed(entry: Entry, method: Mapping[str, Any]) -> Assessment:
+    import infimum
+    from infimum.files import read_arrays
+
+    files = dict(entry.files)
+    features = None
+    if "manifold_data" in files:
+        features = read_arrays(files["manifold_data"], ["features"]).get("features")
+        if features is None:
+            raise InputError(f"{files['manifold_data']} has no 'features'")
+    given = dict(method)
+    scoring = {key: given.pop(key) for key in ("score", "penalty", "k_reg", "weight") if key in given}
+    sampling = {
+        SAMPLING.get(key, key): given.pop(key)
+        for key in ("stopping", "sampling_tolerance", "max_samples", "seconds", "batch")
+        if key in given
+    }
+    return infimum.assess(
+        infimum.Outputs.load(files["calibration"]),
+        infimum.Outputs.load(files["operation"]),
+        tuning=infimum.Outputs.load(files["tuning"]) if "tuning" in files else None,
+        head=infimum.Head.load(files["head"]) if "head" in files else None,
+        manifold_data=features,
+        score=_score(tuned="tuning" in files, **scoring),
+        stopping=infimum.Stopping(**sampling),
+        target=entry.target,
+        confidence=entry.confidence,
+        name=entry.name,
+        **given,
+    )
+
+
+def _score(
+    tuned: bool,
+    score: str = "raps",
+    penalty: float = 0.01,
+    k_reg: int | str | None = None,
+    weight: float = 0.1,
+) -> Any:
+    if score not in list(o.ScoreName):
+        raise InputError(f"score must be one of {', '.join(o.ScoreName)}, not {score!r}")
+    return o.score_from(o.ScoreName(score), penalty, None if k_reg is None else str(k_reg), weight, tuned)
+
+
+def _gates(a: Assessment, released: Assessment | None, tolerance: float | None) -> tuple[Gate, ...]:
+    from infimum.gates import baseline_gate, target_gate
+
+    found = (
+        target_gate(a),
+        None if released is None or tolerance is None else baseline_gate(a, released, tolerance),
+    )
+    return tuple(gate for gate in found if gate is not None)

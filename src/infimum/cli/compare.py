@@ -1,0 +1,134 @@
+"""`infimum compare`: networks side by side."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from infimum.cli import options as o
+from infimum.errors import InputError
+
+if TYPE_CHECKING:
+    from infimum.comparison import Comparison
+
+PAIRED = "Input by input"
+
+
+def compare(
+    assessments: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[ASSESSMENT]...",
+            help="What `infimum assess --out` wrote, one per network: only their figures are compared. "
+            "For tests input by input, give --operation instead.",
+        ),
+    ] = None,
+    operation: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--operation",
+            metavar="FILE",
+            help="Outputs of a network on the common inputs; once per network. With labels they measure accuracy.",
+            rich_help_panel=PAIRED,
+        ),
+    ] = None,
+    calibration: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--calibration",
+            metavar="FILE",
+            help="Its labelled outputs that training has not seen, for λ; once per network, in the same order.",
+            rich_help_panel=PAIRED,
+        ),
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--name",
+            help="Of a network; once per network, in the same order. (default: that of the assessment or file)",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Where to write comparison.json, comparison.html and comparison.md."
+        ),
+    ] = None,
+    confidence: Annotated[
+        float,
+        typer.Option("--confidence", help="Of all bounds together, and of all differences of a figure."),
+    ] = 0.95,
+    allow_different_inputs: Annotated[
+        bool,
+        typer.Option(
+            "--allow-different-inputs",
+            help="Compare figures alone where the networks were not run on the same inputs.",
+        ),
+    ] = False,
+    json: Annotated[
+        str | None, typer.Option("--json", metavar="FILE|-", help="Write the JSON here; - for stdout alone.")
+    ] = None,
+    quiet: o.Quiet = False,
+    seed: o.Seed = 0,
+    score: o.ScoreOption = o.ScoreName.raps,
+    penalty: o.Penalty = 0.01,
+    k_reg: o.KReg = None,
+    weight: o.Weight = 0.1,
+    randomize: o.Randomize = True,
+) -> None:
+    """Rank networks, with tests of which differences are settled.
+
+    Example: infimum compare --operation a.npz --operation b.npz --calibration ca.npz --calibration cb.npz --out both
+
+    Example: infimum compare results/a results/b --out both
+    """
+    from infimum.files import check_can_make, write_bytes
+
+    if out is not None:
+        check_can_make(out, directory=True)
+    if json is not None and json != "-":
+        inputs = (*(assessments or ()), *(operation or ()), *(calibration or ()))
+        check_can_make(Path(json), inputs=inputs)
+    if assessments and (operation or calibration):
+        raise InputError(
+            "give assessments, or --operation and --calibration, not both: name one network once"
+        )
+    if not assessments and not operation:
+        raise InputError("nothing to compare; give two assessments or more, or --operation twice or more")
+    result: Comparison
+    if operation:
+        from infimum.comparison import compare as compare_outputs
+        from infimum.outputs import Outputs
+
+        result = compare_outputs(
+            [Outputs.load(path) for path in operation],
+            [Outputs.load(path) for path in calibration] if calibration else None,
+            names=name or None,
+            score=o.score_from(score, penalty, k_reg, weight, tuned=False),
+            randomize=randomize,
+            seed=seed,
+            confidence=confidence,
+            allow_different_inputs=allow_different_inputs,
+        )
+    else:
+        from infimum.comparison import compare_assessments
+        from infimum.results import Assessment
+
+        result = compare_assessments(
+            [Assessment.load(path) for path in assessments or ()],
+            names=name or None,
+            confidence=confidence,
+            allow_different_inputs=allow_different_inputs,
+        )
+    written = () if out is None else result.save(out)
+    if json == "-":
+        sys.stdout.write(result.to_json())
+    elif json is not None:
+        write_bytes(json, result.to_json().encode())
+    if json != "-" and not quiet:
+        typer.echo(result.summary())
+        if written:
+            typer.echo(f"written: {', '.join(map(str, written))}")

@@ -1,0 +1,126 @@
+"""`infimum plan`: how many labels a claim costs, and which inputs to label next."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from infimum.cli import options as o
+from infimum.cli.certify import calibration_from
+from infimum.errors import InputError
+
+if TYPE_CHECKING:
+    from infimum.outputs import Outputs
+
+
+def plan(
+    target: Annotated[
+        float | None, typer.Option("--target", help="The reliability to show, in (0, 1).")
+    ] = None,
+    confidence: Annotated[float, typer.Option("--confidence", help="Of the bound.")] = 0.95,
+    expected: Annotated[
+        float | None,
+        typer.Option("--expected", help="What the reliability is believed to be. (default: the mean level)"),
+    ] = None,
+    operation: Annotated[
+        Path | None,
+        typer.Option("--operation", metavar="FILE", help="Outputs on unlabelled operation inputs."),
+    ] = None,
+    calibration: Annotated[
+        Path | None,
+        typer.Option(
+            "--calibration",
+            metavar="FILE",
+            help="Labelled outputs, or what `infimum calibrate` wrote of them: they give each operation input a level.",
+        ),
+    ] = None,
+    select: Annotated[
+        int | None,
+        typer.Option(
+            "--select", metavar="N", min=1, help="Choose N operation inputs to label; --out names the table."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR|FILE",
+            help="Where to write plan.json and plan.svg; with --select the .csv or .npz to fill in.",
+        ),
+    ] = None,
+    json: Annotated[
+        str | None, typer.Option("--json", metavar="FILE|-", help="Write the plan here; - for stdout alone.")
+    ] = None,
+    quiet: o.Quiet = False,
+    seed: o.Seed = 0,
+) -> None:
+    """Tell how many labels each method needs to show a reliability, or choose which inputs to label.
+
+    Examples: infimum plan --target 0.99 --expected 0.995 --out plan
+    infimum plan --select 300 --out to_label.csv --operation ops.npz --calibration cal.npz
+    """
+    from infimum.files import check_can_make, make_directory, write_bytes
+    from infimum.outputs import Outputs
+
+    if select is not None:
+        if operation is None or calibration is None or out is None:
+            raise InputError("--select needs --operation, --calibration and --out FILE.csv (or .npz)")
+        if target is not None or expected is not None or json is not None:
+            raise InputError(
+                "--select chooses inputs; --target, --expected and --json belong to a plan without it"
+            )
+        if out.suffix not in (".csv", ".npz"):
+            raise InputError(f"--out must end in .csv or .npz with --select, not {out.name!r}")
+        check_can_make(out, inputs=(operation, calibration))
+        _select(Outputs.load(operation, "operation"), calibration, select, out, seed, quiet)
+        return
+    if target is None:
+        raise InputError(
+            "--target is needed: the reliability to show (or --select N, to choose inputs to label)"
+        )
+    from infimum.certification.planning import plan as make_plan
+    from infimum.report.power_curve import to_svg
+
+    if json is not None and json != "-":
+        check_can_make(Path(json), inputs=(operation, calibration))
+    if out is not None:
+        check_can_make(out, directory=True)
+    made = make_plan(
+        target=target,
+        confidence=confidence,
+        expected=expected,
+        operation=None if operation is None else Outputs.load(operation),
+        calibration=None if calibration is None else calibration_from(calibration),
+        seed=seed,
+    )
+    if out is not None:
+        make_directory(out)
+        write_bytes(out / "plan.json", made.to_json().encode())
+        write_bytes(out / "plan.svg", to_svg(made).encode())
+    if json == "-":
+        sys.stdout.write(made.to_json())
+    elif json is not None:
+        write_bytes(json, made.to_json().encode())
+    if json != "-" and not quiet:
+        typer.echo(made.summary(), nl=False)
+        if out is not None:
+            typer.echo(f"written: {out / 'plan.json'}, {out / 'plan.svg'}")
+
+
+def _select(operation: Outputs, calibration: Path, n: int, out: Path, seed: int, quiet: bool) -> None:
+    import numpy as np
+
+    from infimum.certification.selection import select
+
+    drawn = select(operation, calibration_from(calibration), n, seed=seed)
+    drawn.save(out)
+    if not quiet:
+        count = np.bincount(drawn.stratum)
+        typer.echo(
+            f"written: {out}, {n} of {len(operation)} inputs from {len(count)} strata ({', '.join(map(str, count))})\n"
+            "Fill in `label` (or `correct`) from the top; rows not labelled yet stay blank at the end. Then:\n"
+            f"infimum certify --labels {out} --target …"
+        )

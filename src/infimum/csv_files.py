@@ -1,0 +1,83 @@
+"""Tables as CSV, columns of text in and out: what people fill in by hand. Untrusted, like every file from others."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from infimum.checks import Array
+from infimum.errors import InputError
+from infimum.files import read_bytes, replace_file
+
+
+def read_csv(path: Path) -> dict[str, Array]:
+    """Columns of a CSV file with a header, as text (n,) each; spaces around entries are dropped.
+
+    Raises InputError naming the file for other encodings than UTF-8, repeated or empty column names, rows of
+    another length than the header, and a file without rows.
+    """
+    try:
+        text = read_bytes(path).decode("utf-8-sig")
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if any(row)]
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text: save it as CSV in UTF-8") from error
+    except csv.Error as error:
+        raise InputError(f"{path} is not a readable CSV file ({error})") from error
+    if not rows:
+        raise InputError(f"{path} is empty; a CSV file with a header was expected")
+    header = [name.strip() for name in rows[0]]
+    if "" in header or len(set(header)) < len(header):
+        raise InputError(f"{path}: the column names must be given and differ, not {', '.join(header)}")
+    for number, row in enumerate(rows[1:], 2):
+        if len(row) != len(header):
+            raise InputError(
+                f"{path}: row {number} has {len(row)} entries, but there are {len(header)} columns"
+            )
+    if len(rows) == 1:
+        raise InputError(f"{path} has a header but no rows")
+    columns = zip(*rows[1:], strict=True)
+    return {name: np.array([entry.strip() for entry in c]) for name, c in zip(header, columns, strict=True)}
+
+
+def write_csv(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
+    """Write columns of equal length under a header, replaced in one move. Numbers keep all their digits."""
+
+    def write(temporary: Path) -> None:
+        with temporary.open("w", newline="", encoding="utf-8") as file:
+            rows = csv.writer(file)
+            rows.writerow(columns)
+            rows.writerows(zip(*columns.values(), strict=True))
+
+    replace_file(path, write)
+
+
+def numbers(column: Array, what: str) -> Array:
+    """A column as float64, whether it came as text or as numbers; InputError naming the first row that is none.
+
+    >>> numbers(np.array(["1", "0.5"]), "weight").tolist()
+    [1.0, 0.5]
+    """
+    if column.dtype.kind in "iufb":
+        values: Array = column.astype(np.float64)
+    else:
+        values = np.full(len(column), np.nan)
+        for row, entry in enumerate(column.tolist()):
+            try:
+                values[row] = float(entry)
+            except ValueError:
+                values[row] = np.nan
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        row = int(bad[0])
+        entry = str(column[row])
+        raise InputError(
+            f"{what}: row {row} is {entry!r}, a finite number was expected"
+            if entry
+            else f"{what}: row {row} is empty, a number was expected"
+        )
+    return values

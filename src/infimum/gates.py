@@ -1,0 +1,121 @@
+"""Gates for continuous integration: whether a target is met, and whether a released bound is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from infimum.bounds import Bound
+from infimum.bounds.clopper_pearson import labels_needed, successes_needed, successes_of
+from infimum.checks import Real, exact_fraction
+from infimum.comparison.inputs import hashes
+from infimum.errors import InputError
+from infimum.report.figures import floor4, percent
+from infimum.results import Assessment
+
+OFTEN = 0.1
+"""A gate that fails more often than this for a network as good as the released one is said to be too tight."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What was asked, whether it holds, why, and what a reader should know besides."""
+
+    name: str
+    passed: bool
+    message: str
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {"name": self.name, "passed": self.passed, "message": self.message, "notes": list(self.notes)}
+
+
+def target_gate(a: Assessment) -> Gate | None:
+    """Whether the bound named beforehand reaches the target; None where no target was set.
+
+    It passes a network whose reliability is below the target with probability at most 1 − confidence. It may fail
+    one that is above it: the notes say how many labels would do.
+    """
+    if a.target is None:
+        return None
+    bound = a.certified[0]
+    said = f"at least {floor4(bound.value)} with {percent(bound.confidence)} confidence ({bound.n:,} labelled inputs)"
+    if a.target.met:
+        return Gate("target", True, f"{said}, {a.target.value:g} was asked for")
+    message = f"{said}, but {a.target.value:g} was asked for"
+    return Gate("target", False, message, (what_would_do(bound, a.target.value),))
+
+
+def baseline_gate(a: Assessment, released: Assessment, tolerance: Real) -> Gate:
+    """Whether the bound is not below that of a released assessment by more than `tolerance`, in [0, 1).
+
+    Passing is a claim on reliability: with its confidence, Success(f) ≥ the bound ≥ the released one − tolerance.
+    Failing is none: a bound also falls by the chance of the labels drawn, and with fewer of them. The notes give
+    the probability that a network exactly as accurate as the released one was measured would fail. Whether this
+    network is *worse* than the released one is for `infimum compare` on the same inputs.
+
+    Raises InputError where the two bounds are not of the same method and confidence.
+    """
+    allowed = float(exact_fraction(tolerance, "tolerance", inside=False))
+    new, old = a.certified[0], released.certified[0]
+    if (new.method, new.confidence) != (old.method, old.confidence):
+        raise InputError(
+            f"the released bound is {old.method} at {percent(old.confidence)}, this one {new.method} at "
+            f"{percent(new.confidence)}: they cannot be compared; assess one of the two as the other"
+        )
+    least = old.value - allowed
+    passed = new.value >= least
+    message = (
+        f"at least {floor4(new.value)} ({new.n:,} labelled inputs); released: {floor4(old.value)} ({old.n:,}), "
+        f"which may fall by {allowed:g}"
+    )
+    notes = []
+    chance = false_alarm(old, new.n, allowed)
+    if not passed or chance > OFTEN:
+        notes.append(
+            f"a network exactly as accurate as the released one was measured would fail this gate in {chance:.0%} of "
+            f"the draws of {new.n:,} labelled inputs"
+            + ("; allow a larger tolerance, or label more" if chance > OFTEN else "")
+        )
+    if not passed:
+        notes.append(
+            "a lower bound alone does not show that the network is worse: compare the two on one data set"
+        )
+    if _same_labels(a, released):
+        notes.append(
+            "the labelled inputs are those of the released assessment: a bound holds only if they did not serve to "
+            "choose between versions; draw new ones from time to time"
+        )
+    return Gate("baseline", passed, message, tuple(notes))
+
+
+def false_alarm(released: Bound, n: int, tolerance: float) -> float:
+    """Probability that n new labels give a bound below released − tolerance at the released measured accuracy.
+
+    With k₀ of n₀ released inputs correct: Pr(Binomial(n, k₀/n₀) < k), k the fewest whose bound is high enough.
+    """
+    from scipy.stats import binom
+
+    needed = successes_needed(released.value - tolerance, n, 1.0 - released.confidence)
+    if needed is None:
+        return 1.0
+    return float(binom.cdf(needed - 1, n, successes_of(released) / released.n))
+
+
+def what_would_do(bound: Bound, at_least: float) -> str:
+    """How many labels a Clopper–Pearson bound would need, at the accuracy measured or without errors."""
+    right = successes_of(bound)
+    accuracy, wrong = right / bound.n, bound.n - right
+    seen = f"{wrong:,} of {bound.n:,} labelled inputs were wrong (accuracy {accuracy:.4f})"
+    needed = labels_needed(at_least, accuracy, bound.confidence)
+    if accuracy <= at_least:
+        return f"{seen}: that is not above {at_least:g}, so more labels alone will not help"
+    if needed is None:
+        return f"{seen}: the accuracy is too near {at_least:g} for any number of labels to tell"
+    return f"{seen}: about {needed:,} labels would be needed at this accuracy"
+
+
+def _same_labels(a: Assessment, b: Assessment) -> bool:
+    ours, theirs = (hashes(x, "calibration") for x in (a, b))
+    return any(name in ours and ours[name] == theirs.get(name) for name in ("labels", "ids"))

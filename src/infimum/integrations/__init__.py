@@ -1,0 +1,1 @@
+"""infimum inside other tools; each is imported only where it is used."""

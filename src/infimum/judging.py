@@ -1,0 +1,80 @@
+"""The bound that judges the target of an assessment: one method, named before the data is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from infimum.bounds import Bound, clopper_pearson, prediction_powered
+from infimum.errors import InputError
+from infimum.outputs import Outputs
+from infimum.overlap import rows_also_in
+from infimum.stream import OutputsStream
+
+Method = Literal["clopper_pearson", "prediction_powered", "prediction_powered_betting"]
+
+OWN_CONFIDENCE = "the levels are the network's own largest probabilities, which no label has calibrated"
+
+
+def check_method(method: Any) -> Method:
+    """One of the methods that an assessment may be judged by.
+
+    >>> check_method("clopper_pearson")
+    'clopper_pearson'
+    """
+    if method not in get_args(Method):
+        raise InputError(f"method must be one of {', '.join(get_args(Method))}, not {method!r}")
+    return method  # type: ignore[no-any-return]
+
+
+def judging_bounds(
+    method: Method,
+    calibration: Outputs,
+    tuning: Outputs | None,
+    operation: Outputs | OutputsStream,
+    confidence: float,
+) -> tuple[Bound, ...]:
+    """The bound of `method` on all labelled rows given, first; Clopper–Pearson's beside it where another judges.
+
+    A row given twice counts once. The prediction-powered bounds take the network's largest softmax probability
+    as level: λ(x) has seen the labels of the calibration, so it cannot be used with them (`certify` can, with
+    fresh labels). Raises InputError where the operation is weighted or holds no row without a label.
+    """
+    correct, logits = calibration.correct, [calibration.logits]
+    if tuning is not None:
+        fresh = ~rows_also_in(calibration, tuning)
+        correct = np.concatenate([correct, tuning.correct[fresh]])
+        logits.append(tuning.logits[fresh])
+    binomial = clopper_pearson(correct, confidence)
+    if operation.weights is not None:
+        unweighted = (
+            "the operational profile is that of the labelled inputs: the operation's weights do not enter"
+        )
+        binomial = replace(binomial, assumptions=(*binomial.assumptions, unweighted))
+    if method == "clopper_pearson":
+        return (binomial,)
+    if not isinstance(operation, Outputs):
+        raise InputError(
+            f"{method} cannot judge an operation that is streamed: give it as one file in memory"
+        )
+    if operation.weights is not None:
+        raise InputError(f"{method} cannot judge: the operation is weighted, and the labelled rows are not")
+    from infimum.estimators.scaling import confidence as softmax_confidence
+
+    labelled = np.concatenate([softmax_confidence(z).largest for z in logits])
+    known = rows_also_in(calibration, operation)
+    if tuning is not None:
+        known |= rows_also_in(tuning, operation)
+    if known.all():
+        raise InputError(f"{method} cannot judge: every operation input is a labelled row too")
+    unlabelled = softmax_confidence(operation.logits).largest[~known]
+    powered = prediction_powered(
+        correct,
+        labelled,
+        unlabelled,
+        confidence,
+        "asymptotic" if method == "prediction_powered" else "betting",
+    )
+    return (replace(powered, assumptions=(*powered.assumptions, OWN_CONFIDENCE)), binomial)

@@ -1,0 +1,149 @@
+"""Does the manifold look like the data? Samples against real features that it was not fitted to.
+
+A check, not a choice: a manifold that repeats the real features always passes. Three figures, all on the logits:
+λ on samples against λ on the held-out features, how well a classifier tells the two apart (Lopez-Paz and Oquab,
+2017), and the log-likelihood of the held-out logits where the manifold has one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from infimum.checks import Array, check_matrix, check_seed
+from infimum.conformal import Calibration, LambdaSummary
+from infimum.head import AnyHead, Head
+from infimum.manifold.base import Manifold
+from infimum.manifold.density import log_density
+
+SAMPLES = 100_000
+COMPARED = 2000
+"""Rows of each that the classifier sees, at most."""
+
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """How near samples of a manifold come to real features.
+
+    `difference` is λ on `n_samples` samples minus λ on `n_real` held-out features, `standard_error` its standard
+    error: both samples, the features the manifold was fitted to, and what of the calibration does not cancel. `auc`
+    is the chance that a classifier tells a sample from a real one (0.5: it cannot), `auc_error` its standard error
+    when it cannot; `log_likelihood` the mean over held-out logits, in nats, None without a density.
+    """
+
+    manifold: str
+    lambda_samples: float
+    lambda_real: float
+    standard_error: float
+    auc: float | None
+    auc_error: float | None
+    log_likelihood: float | None
+    n_samples: int
+    n_real: int
+
+    @property
+    def difference(self) -> float:
+        """λ on samples − λ on held-out features."""
+        return self.lambda_samples - self.lambda_real
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {**asdict(self), "difference": self.difference}
+
+
+def fidelity(
+    manifold: Manifold,
+    head: AnyHead,
+    calibration: Calibration,
+    held_out: Float[np.ndarray, "m d"],
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> Fidelity:
+    """Compare a manifold with real features `held_out` (m, d) that it was not fitted to. Same seed, same result.
+
+    An estimate, not a test: a difference of more than two standard errors is likely to be the manifold's. Raises
+    InputError when the features do not fit the head.
+
+    >>> from infimum.conformal import calibrate
+    >>> from infimum.manifold import fit_kernel
+    >>> x = np.random.default_rng(0).normal(size=(600, 2))
+    >>> y = x.argmax(axis=1)
+    >>> found = fidelity(fit_kernel(x[:300], y[:300]), Head(np.eye(2)), calibrate(x, y), x[300:], samples=2000)
+    >>> abs(found.difference) < 4 * found.standard_error, 0.3 < found.auc < 0.7
+    (True, True)
+    """
+    real = head.logits(check_matrix(held_out, "held_out", head.n_features))
+    rng = np.random.default_rng(np.random.SeedSequence(check_seed(seed), spawn_key=(0xF1D,)))
+    law = manifold.push_forward(head) if isinstance(head, Head) else manifold
+    summaries = LambdaSummary(calibration.n), LambdaSummary(calibration.n)
+    above = [np.zeros(calibration.n) for _ in summaries]
+    counts = calibration.top_two(real)
+    summaries[1].add(counts)
+    above[1] += _runner_up_counts(counts.count_second, calibration.n)
+    kept: list[Array] = []
+    while summaries[0].n < samples:
+        drawn = law.sample(min(20_000, samples - summaries[0].n), rng)
+        logits = drawn if isinstance(head, Head) else head.logits(drawn)
+        counts = calibration.top_two(logits, None, summaries[0].n, "samples")
+        summaries[0].add(counts)
+        above[0] += _runner_up_counts(counts.count_second, calibration.n)
+        if not kept:
+            kept.append(logits[: max(COMPARED, 1)])
+    gap = above[0] / summaries[0].n - above[1] / summaries[1].n
+    n = calibration.n
+    calibrating = float(np.std(gap, ddof=1)) * math.sqrt(n) / (n + 1) if n > 1 else 0.5
+    fitted = summaries[1].sampling_error * math.sqrt(len(real) / manifold.fit.n)
+    auc, auc_error = _auc(kept[0], real[:COMPARED], seed)
+    densities = log_density(law, real) if isinstance(head, Head) else None
+    likelihood = None if densities is None else float(densities.mean())
+    return Fidelity(
+        manifold=manifold.fit.name,
+        lambda_samples=summaries[0].value,
+        lambda_real=summaries[1].value,
+        standard_error=math.hypot(
+            calibrating, summaries[0].sampling_error, summaries[1].sampling_error, fitted
+        ),
+        auc=auc,
+        auc_error=auc_error,
+        log_likelihood=likelihood if likelihood is not None and math.isfinite(likelihood) else None,
+        n_samples=summaries[0].n,
+        n_real=len(real),
+    )
+
+
+def _runner_up_counts(count_second: Array, n: int) -> Float[np.ndarray, " n"]:
+    """For each sorted calibration score, how many inputs have a runner-up above it: m G(s_i) of METHOD §3."""
+    histogram = np.bincount(count_second, minlength=n + 2).astype(np.float64)
+    counts: Array = np.cumsum(histogram[: n + 1])[:0:-1]
+    return counts
+
+
+def _auc(samples: Array, real: Array, seed: int) -> tuple[float | None, float | None]:
+    """Cross-validated AUC of a logistic regression on log-probabilities, their squares and probabilities.
+
+    The squares show spreads, the probabilities the share of unsure inputs. None with fewer than 2 × FOLDS rows.
+    """
+    from scipy.special import log_softmax
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import roc_auc_score
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    a, b = len(samples), len(real)
+    if min(a, b) < 2 * FOLDS:
+        return None, None
+    logs = np.maximum(log_softmax(np.concatenate([samples, real]).astype(np.float64), axis=1), -30.0)
+    columns = np.concatenate([logs, logs**2, np.exp(logs)], axis=1)
+    is_sample = np.arange(a + b) < a
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=1000))
+    scores = cross_val_predict(model, columns, is_sample, cv=folds, method="decision_function")
+    # Mann and Whitney: the variance of the AUC of two samples of one law.
+    return float(roc_auc_score(is_sample, scores)), math.sqrt((a + b + 1) / (12 * a * b))

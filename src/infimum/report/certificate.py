@@ -1,0 +1,72 @@
+"""A certificate for the terminal: the verdict, every bound, what they assume, and every warning."""
+
+from __future__ import annotations
+
+import textwrap
+
+from infimum.bounds import Bound
+from infimum.certification.certificate import Certificate
+from infimum.report.figures import alike, floor4, named, percent, printable
+from infimum.report.text import WIDTH
+
+EACH_ALONE = (
+    "Each bound holds with its own confidence; the first, named before the labels were seen, is the one that judges. "
+    "The largest of several, picked afterwards, would hold with less."
+)
+
+
+def verdict(c: Certificate) -> str:
+    """The one sentence that may be quoted."""
+    judge = c.judge
+    met = "met" if c.target.met else "NOT met"
+    holds = "" if judge.validity == "finite-sample" else " in the limit of many labels"
+    return (
+        f"Target {c.target.value:g}: {met}. At least {floor4(judge.value)} of operational inputs are classified "
+        f"correctly, with {percent(judge.confidence)} confidence{holds} ({named(judge.method)}, {judge.n} labelled "
+        f"inputs), if {' and '.join(judge.assumptions)}."
+    )
+
+
+def to_text(c: Certificate) -> str:
+    """Verdict, table, what is missing from it and why, warnings."""
+    lines = [printable(c.network), "", *textwrap.wrap(printable(verdict(c)), WIDTH), ""]
+    right = c.n - c.wrong
+    meaning = (
+        "not that of the operation, since they were drawn in strata"
+        if c.judge.method.startswith("stratified")
+        else "an estimate"
+    )
+    lines += [
+        f"{c.n} labelled inputs, {right} right, {c.wrong} wrong: a share of {right / c.n:.4f} ({meaning}).",
+        "",
+    ]
+    label = max(len(named(b.method)) for b in c.bounds)
+    for i, bound in enumerate(c.bounds):
+        row = (
+            f"  {named(bound.method):<{label}}  {floor4(bound.value)}  {bound.validity:<13}  {_about(bound)}"
+        )
+        lines.append(row + (", judges" if i == 0 else ""))
+    if c.per_class:
+        lines += ["", f"Per class, all together with {percent(c.target.confidence)} confidence:"]
+        lines += [
+            f"  class {b.details['class']:<5} {floor4(b.value)}  {b.n} labelled inputs" for b in c.per_class
+        ]
+    lines.append("")
+    if len(c.bounds) > 1:
+        lines += [*textwrap.wrap(EACH_ALONE, WIDTH), ""]
+    reasons: dict[str, list[str]] = {}
+    for method, why in c.withheld.items():
+        reasons.setdefault(why, []).append(named(method))
+    for why, methods in reasons.items():
+        lines += textwrap.wrap(f"not given: {'; '.join(methods)}. Why: {why}", WIDTH, subsequent_indent="  ")
+    if c.exchangeability is not None:
+        sentence = alike(c.exchangeability).replace("Calibration against", "Labelled inputs against", 1)
+        lines += textwrap.wrap(sentence, WIDTH)
+    for warning in c.warnings:
+        lines += textwrap.wrap(f"warning: {printable(warning)}", WIDTH, subsequent_indent="  ")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _about(bound: Bound) -> str:
+    rows = f"{bound.n} {'calibration rows' if 'unlabelled' in bound.details else 'labels'}"
+    return rows + (f", {bound.details['unlabelled']} unlabelled" if "unlabelled" in bound.details else "")

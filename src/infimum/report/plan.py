@@ -1,0 +1,53 @@
+"""A plan for the terminal: one row per method, labels for each probability of success."""
+
+from __future__ import annotations
+
+import textwrap
+
+from infimum.certification.planning import Need, Plan
+from infimum.report.figures import named, percent
+from infimum.report.text import WIDTH
+
+EXACT = (
+    "Clopper–Pearson is exact: from the number given on, any number of labels does; in brackets the smallest that "
+    "does (the power is a saw-tooth). The others are simulated; in brackets, what the simulation's error (± 2 standard "
+    "errors) leaves open. anytime: labels after which the sequential certificate is reached; often far fewer do."
+)
+
+APPROXIMATE = "*: the confidence holds only in the limit of many labels."
+
+
+def to_text(p: Plan) -> str:
+    """What is planned for, the table, how to read it, and what it rests on."""
+    about = (
+        f"Labels needed to show a reliability of {p.target:g} with {percent(p.confidence)} confidence, if it is "
+        f"{p.expected:.6g}, by probability of success:"
+    )
+    rows = [("", *(f"{need.success:g}" for need in p.methods[0].needs))]
+    for m in p.methods:
+        star = "*" if m.validity == "asymptotic" else ""
+        rows.append((named(m.method) + star, *(_cell(need, m.n[-1], m.exact) for need in m.needs)))
+    width = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = [*textwrap.wrap(about, WIDTH), ""]
+    lines += [
+        (
+            "  "
+            + f"{row[0]:<{width[0]}}"
+            + "".join(f"  {cell:>{w}}" for cell, w in zip(row[1:], width[1:], strict=True))
+        )
+        for row in rows
+    ]
+    lines += ["", *textwrap.wrap(EXACT, WIDTH)]
+    if any(m.validity == "asymptotic" for m in p.methods):
+        lines.append(APPROXIMATE)
+    for note in p.notes:
+        lines += textwrap.wrap(f"note: {note}", WIDTH, subsequent_indent="  ")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(need: Need, most: int, exact: bool) -> str:
+    if need.labels is None:
+        return f"> {most}"
+    if exact:
+        return f"{need.labels} ({need.low})"
+    return f"{need.labels} ({need.low or '?'}–{need.high or '?'})"

@@ -1,0 +1,46 @@
+"""For test suites: assert that a network is reliable, with a message that says what to do."""
+
+from __future__ import annotations
+
+from infimum.bounds import Bound, clopper_pearson
+from infimum.bounds.clopper_pearson import labels_needed
+from infimum.checks import Real, exact_fraction
+from infimum.errors import InputError
+from infimum.gates import what_would_do
+from infimum.outputs import Outputs
+from infimum.report.figures import floor4, percent, printable
+
+
+def assert_reliable(outputs: Outputs, at_least: Real, confidence: Real = 0.95) -> Bound:
+    """Fail unless at least `at_least` of operational inputs are classified correctly, with `confidence`.
+
+    `outputs` holds labelled inputs that were drawn like the operational ones, and that neither trained nor chose
+    the network. The Clopper–Pearson bound decides: an unreliable network passes with probability at most
+    1 − confidence, for every number of labels. Returns the bound.
+
+    Raises AssertionError with the bound, n, the errors seen and the number of labels that would do; InputError
+    for outputs without labels, with weights (the bound is binomial), or levels outside (0, 1).
+
+    >>> import numpy as np
+    >>> from infimum import Outputs
+    >>> from infimum.testing import assert_reliable
+    >>> labels = np.arange(100) % 2
+    >>> bound = assert_reliable(Outputs(np.eye(2)[labels], labels), at_least=0.95)
+    >>> round(bound.value, 4)
+    0.9705
+    """
+    __tracebackhide__ = True
+    if not isinstance(outputs, Outputs):
+        raise InputError(f"outputs must be Outputs(logits, labels), not {type(outputs).__name__}")
+    wanted = float(exact_fraction(at_least, "at_least"))
+    if outputs.weights is not None:
+        raise InputError(f"{outputs.name} has weights; the binomial bound is of inputs that count alike")
+    bound = clopper_pearson(outputs.correct, confidence)
+    if bound.value >= wanted:
+        return bound
+    raise AssertionError(
+        f"{printable(outputs.name)}: with {percent(bound.confidence)} confidence at least {floor4(bound.value)} of "
+        f"inputs are classified correctly, but {wanted:g} was asked for.\n"
+        f"  {what_would_do(bound, wanted)}.\n"
+        f"  Without any error, {labels_needed(wanted, 1.0, bound.confidence):,} labels would do."
+    )

@@ -1,0 +1,129 @@
+"""Labelled rows from outputs and tables; stratified draws read back; every way in which such a table can be wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from infimum import InputError, Outputs
+from infimum.certification.design import read_design
+from infimum.certification.labelled import Labelled
+from infimum.csv_files import read_csv, write_csv
+
+GOOD = {
+    "id": ["a", "b", "c", "d"],
+    "predicted": [1, 0, 2, 1],
+    "stratum": [0, 1, 0, 1],
+    "sampling_probability": [0.25, 0.5, 0.25, 0.5],
+    "stratum_weight": [2 / 3, 1 / 3, 2 / 3, 1 / 3],
+    "label": [1, 1, 2, 1],
+}
+
+
+def table(path: Path, **changed: list | None) -> Path:
+    columns = {**GOOD, **changed}
+    write_csv(path, {name: column for name, column in columns.items() if column is not None})
+    return path
+
+
+def test_csv_and_npz_say_the_same(tmp_path: Path) -> None:
+    rows = Labelled.load(table(tmp_path / "x.csv"))
+    np.savez(tmp_path / "x.npz", **{name: np.array(column) for name, column in GOOD.items()})
+    again = Labelled.load(tmp_path / "x.npz")
+    for r in (rows, again):
+        assert r.correct.tolist() == [True, False, True, True]
+        assert r.ids.tolist() == ["a", "b", "c", "d"]
+        assert r.design.stratum.tolist() == [0, 1, 0, 1]
+        assert r.design.weights == pytest.approx([2 / 3, 1 / 3])
+
+
+def test_names_of_classes_and_words(tmp_path: Path) -> None:
+    plain = dict.fromkeys(("stratum", "sampling_probability", "stratum_weight"))
+    rows = Labelled.load(
+        table(
+            tmp_path / "x.csv",
+            **plain,
+            predicted=["cat", "dog", "cat", "1"],
+            label=["cat", "cat", "cat", "1"],
+        )
+    )
+    assert rows.correct.tolist() == [True, False, True, True]
+    assert rows.design is None
+    rows = Labelled.load(table(tmp_path / "y.csv", **plain, label=None, correct=["yes", "FALSE", "1", "0"]))
+    assert rows.correct.tolist() == [True, False, True, False]
+
+
+def test_what_is_blank_at_the_end_is_not_labelled_yet(tmp_path: Path) -> None:
+    rows = Labelled.load(table(tmp_path / "x.csv", label=[1, 1, "", ""]))
+    assert rows.correct.tolist() == [True, False]
+    assert rows.design.stratum.tolist() == [0, 1]
+    with pytest.raises(InputError, match="row 1 is blank, but later rows are not"):
+        Labelled.load(table(tmp_path / "x.csv", label=[1, "", 2, ""]))
+
+
+def test_outputs(tmp_path: Path) -> None:
+    Outputs(np.eye(2), np.array([0, 0]), ids=np.array(["a", "b"])).save(tmp_path / "o.npz")
+    rows = Labelled.load(tmp_path / "o.npz")
+    assert rows.correct.tolist() == [True, False]
+    assert rows.wrong == 1
+    assert rows.outputs.n_classes == 2
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"id": ["a", "b", "a", "d"]}, "id 'a' occurs 2 times"),
+        ({"label": ["", "", "", ""]}, "has no labels"),
+        ({"label": [1, 1, "x", 1]}, "label"),
+        ({"label": [1, 1, 1.5, 1]}, "no whole number"),
+        ({"predicted": None}, "no 'predicted'"),
+        ({"correct": [1, 1, 1, 1]}, "both 'correct' and 'label'"),
+        ({"label": None, "correct": [1, 1, "maybe", 0]}, "row 2 is 'maybe'"),
+        ({"sampling_probability": None}, "no sampling_probability"),
+        ({"stratum_weight": None, "stratum": None}, "no stratum and no stratum_weight"),
+        ({"sampling_probability": [0.25, 0, 0.25, 0.5]}, "sampling_probability: row 1 is 0"),
+        ({"sampling_probability": [0.25, "", 0.25, 0.5]}, "row 1 is empty"),
+        ({"sampling_probability": [0.25, 0.5, 0.3, 0.5]}, "row 2 differs from other rows of stratum 0"),
+        ({"sampling_probability": [0.25, 0.4, 0.25, 0.4]}, "rows were deleted or added"),
+        ({"stratum_weight": [2 / 3, "nan", 2 / 3, 1 / 3]}, "stratum_weight: row 1 is 'nan'"),
+        ({"stratum_weight": [0.5, 0.1, 0.5, 0.1]}, "sum to 0.6"),
+        ({"stratum_weight": [-1, 0.1, 0.5, 0.1]}, "row 0 is -1"),
+        ({"stratum": ["a", "b", "c", "d"]}, "stratum: row 0 is 'a'"),
+    ],
+)
+def test_bad_tables(tmp_path: Path, changed: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Labelled.load(table(tmp_path / "x.csv", **changed))
+
+
+def test_deleted_rows_are_noticed() -> None:
+    columns = {name: np.array(column) for name, column in GOOD.items()}
+    with pytest.raises(InputError, match="rows were deleted"):
+        read_design({name: column[:3] for name, column in columns.items()}, "x")
+    assert read_design({"logits": np.eye(2)}, "x") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", "is empty"),
+        (b"a,b\n", "no rows"),
+        (b"a,a\n1,2\n", "must be given and differ"),
+        (b"a,b\n1\n", "row 2 has 1 entries"),
+        (b"a\n\xff\xfe\n", "UTF-8"),
+        (b'a\n"1\n', "not a readable CSV"),
+    ],
+)
+def test_bad_csv(tmp_path: Path, text: bytes, message: str) -> None:
+    (tmp_path / "x.csv").write_bytes(text)
+    with pytest.raises(InputError, match=message):
+        read_csv(tmp_path / "x.csv")
+
+
+def test_csv_keeps_every_digit(tmp_path: Path) -> None:
+    write_csv(tmp_path / "x.csv", {"p": [1 / 3, 1e-17], "q": ["ä,b", '"']})
+    columns = read_csv(tmp_path / "x.csv")
+    assert [float(p) for p in columns["p"]] == [1 / 3, 1e-17]
+    assert columns["q"].tolist() == ["ä,b", '"']

@@ -1,0 +1,113 @@
+"""What the program is in a terminal, a pipe and a log: help, version, completion, colour, logging."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+import typer
+from command_line import infimum, infimum_inside
+from conftest_types import Toy
+
+from infimum.cli.main import app
+
+COMMANDS = sorted(typer.main.get_command(app).commands)
+ESCAPE = "\x1b"
+EXIT_CODES = (
+    "Exit codes: 0 done (target met), 1 target not met, 2 bad input, 3 a defect of infimum, 130 interrupted"
+)
+
+
+def plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.fixture
+def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> object:
+    return lambda *arguments: infimum_inside(*arguments, cwd=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_an_example_and_describes_its_options(command: str, inside: object) -> None:
+    text = plain(inside(command, "--help").stdout)
+    assert re.search(rf"Examples?: infimum {command}\b", text)
+    for option in typer.main.get_command(app).commands[command].params:
+        if isinstance(option, click.Option) and not option.hidden:
+            assert option.opts[0] in text
+        assert option.help if isinstance(option, click.Option) and option.name != "help" else True
+
+
+def test_top_help_names_commands_and_exit_codes(inside: object) -> None:
+    text = plain(inside("--help").stdout)
+    assert EXIT_CODES in text
+    for command in COMMANDS:
+        assert command in text
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"NO_COLOR": "1", "GITHUB_ACTIONS": "true"},
+        {"GITHUB_ACTIONS": "true"},  # typer takes this for a terminal
+        {"TERM": "xterm-256color"},
+    ],
+    ids=lambda env: " ".join(env),
+)
+def test_pipes_and_no_color_get_no_escape_codes(env: dict[str, str], tmp_path: Path) -> None:
+    clean = {"NO_COLOR": "", "FORCE_COLOR": "", "PY_COLORS": "", "GITHUB_ACTIONS": ""}
+    for command in (("assess", "--help"), ("assess", "--nope")):
+        done = infimum(*command, cwd=tmp_path, env={**clean, **env})
+        assert ESCAPE not in done.stdout + done.stderr
+        assert done.stdout + done.stderr
+
+
+def test_force_color_overrules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    done = infimum("check", "--help", cwd=tmp_path, env={"FORCE_COLOR": "1"})
+    assert ESCAPE in done.stdout
+
+
+def test_version(inside: object) -> None:
+    import infimum as package
+
+    assert inside("--version").stdout == f"infimum {package.__version__}\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shell_completion(shell: str, tmp_path: Path) -> None:
+    script = infimum(
+        "--show-completion", shell, cwd=tmp_path, env={"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    )
+    assert script.returncode == 0
+    assert "COMPLETE" in script.stdout
+    env = {
+        "COMP_WORDS": "infimum compa",
+        "COMP_CWORD": "1",
+        "_TYPER_COMPLETE_ARGS": "infimum compa",
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }
+    variable = re.search(r"(_\w+_COMPLETE)=", script.stdout)[1]
+    done = infimum(cwd=tmp_path, env={**env, variable: f"complete_{shell}"})
+    assert "compare" in done.stdout
+    assert "assess" not in done.stdout
+
+
+def test_verbose_logs_to_stderr_and_nothing_else_changes(toy: Toy, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    toy.outputs(100, rng).save(tmp_path / "cal.npz")
+    toy.outputs(200, rng).save(tmp_path / "ops.npz")
+    toy.head.save(tmp_path / "head.npz")
+    command = ("assess", "--calibration", "cal.npz", "--operation", "ops.npz", "--head", "head.npz")
+    command += ("--stopping", "samples", "--max-samples", "2000", "--batch", "1000", "--json", "-")
+    runs = [infimum(*flags, *command, cwd=tmp_path) for flags in ((), ("-v",), ("-vv",))]
+    assert [run.returncode for run in runs] == [0, 0, 0]
+    without = [re.sub(r'"command": .*', "", run.stdout) for run in runs]
+    assert without[0] == without[1] == without[2]
+    assert runs[0].stderr == ""
+    assert "INFO infimum: read 'cal.npz': " in runs[1].stderr
+    assert "calibrated on 100 rows" in runs[1].stderr
+    assert "DEBUG" not in runs[1].stderr
+    assert runs[2].stderr.count("DEBUG infimum: sampled") == 2
