@@ -42,11 +42,14 @@ class Noted(PartScorer):
         return super().part(start)
 
 engine = RayEngine(2)
-ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+# The GPUs are told, not there: Ray only counts them.
+ray.init(num_cpus=2, num_gpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+source, calibration = FileSource(here / "ops.npz"), Calibration.load(here / "cal.json")
 score_to_file(
-    FileSource(here / "ops.npz"), Calibration.load(here / "cal.json"), here / "ray.npz", error="0.1",
+    source, calibration, here / "ray.npz", error="0.1",
     engine=lambda scorer, starts: engine(Noted(**vars(scorer)), starts),
 )
+score_to_file(source, calibration, here / "gpu.npz", error="0.1", engine=RayEngine(2, gpu=True))
 """
 
 
@@ -91,6 +94,7 @@ def test_a_killed_worker_changes_nothing(here: Path) -> None:
         np.testing.assert_array_equal(made["prediction_sets"], cal.prediction_sets(ops.logits, "0.1"))
         np.testing.assert_array_equal(made["ids"], ops.ids)
         np.testing.assert_array_equal(made["predicted"], ops.predicted)
+    same(here / "ray.npz", here / "gpu.npz")
 
 
 def onnx_network(toy: Toy, path: Path) -> None:
