@@ -105,6 +105,12 @@ def assess(
     >>> result.target.met, result.lambda_.source
     (True, 'operation')
     """
+    for labelled in (calibration, tuning):
+        if labelled is not None and labelled.weights is not None:
+            raise InputError(
+                f"{labelled.name} has weights, but labelled rows all count alike in a calibration and in a bound; "
+                "leave the weights out, or use bounds.class_profile for class probabilities of operation"
+            )
     check_one_network(calibration, operation.first if isinstance(operation, OutputsStream) else operation)
     score = RAPS() if score is None else score
     confidence, method = check_confidence(confidence), check_method(method)

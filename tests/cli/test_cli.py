@@ -192,7 +192,7 @@ BAD = [
     (("assess", *BASE, "--confidence", "1"), "confidence"),
     (("assess", *BASE, "--out", "cal.npz/x"), "is a file"),
     (("assess", *BASE, "--out", "cal.npz"), "is a file"),
-    (("score", "--calibration", "cal.npz", "--input", "ops.npz", "--out", "x.txt"), ".npz or .csv"),
+    (("score", "--calibration", "cal.npz", "--input", "ops.npz", "--out", "x.txt"), ".npz, .csv or .parquet"),
     (("score", "--calibration", "cal.npz", "--input", "ops.npz", "--out", "x.csv", "--error", "7"), "error"),
     (("calibrate", "--calibration", "cal.npz", "--out", "no/where/x.json"), "no/where"),
     (("calibrate", "--calibration", "cal.npz", "--out", "cal.npz"), "is an input too"),
@@ -217,6 +217,25 @@ def test_bad_input_is_one_line_and_exit_code_2(here: Path, command: tuple[str, .
     assert done.stderr.count("\n") == 1
     assert done.stdout == ""
     assert sorted(p.name for p in here.rglob("*")) == before
+
+
+def test_a_shifted_operation_is_no_plain_success(here: Path) -> None:
+    ops = Outputs.load(here / "ops.npz")
+    Outputs(ops.logits * 0.3).save(here / "shifted.npz")
+    command = ("assess", "--calibration", "cal.npz", "--operation", "shifted.npz", "--target", "0.5")
+    done = infimum(*command, cwd=here)
+    assert done.returncode == 0
+    assert "met, but only if labelled and operational inputs are alike" in " ".join(done.stdout.split())
+    assert infimum(*command, "--require-alike", cwd=here).returncode == 1
+    assert infimum("assess", *BASE, "--target", "0.5", "--require-alike", cwd=here).returncode == 0
+
+
+def test_weights_of_labelled_rows_are_refused(here: Path) -> None:
+    cal = Outputs.load(here / "cal.npz")
+    Outputs(cal.logits, cal.labels, weights=np.ones(len(cal))).save(here / "weighted.npz")
+    done = infimum("assess", "--calibration", "weighted.npz", "--operation", "ops.npz", cwd=here)
+    assert done.returncode == 2
+    assert "has weights" in done.stderr
 
 
 def test_usage_errors_exit_2(here: Path) -> None:

@@ -122,6 +122,10 @@ def assess(
             help="Test whether calibration and operation are alike, which every bound assumes.",
         ),
     ] = True,
+    require_alike: Annotated[
+        bool,
+        typer.Option("--require-alike", help="Exit 1 too where that test finds that they differ."),
+    ] = False,
     score: o.ScoreOption = o.ScoreName.raps,
     penalty: o.Penalty = 0.01,
     k_reg: o.KReg = None,
@@ -315,6 +319,8 @@ def assess(
     if result.interrupted:
         raise typer.Exit(130)
     if result.target is not None and not result.target.met:
+        raise typer.Exit(1)
+    if require_alike and result.exchangeability is not None and result.exchangeability.rejected:
         raise typer.Exit(1)
 
 

@@ -81,7 +81,8 @@ def _answers(rows: Rows) -> str:
     lines = [
         f"- **Is λ a lower bound?** No. λ on samples lies at or below λ* for {_below(fidelity, 'lambda_sampled')} of "
         f"{n} networks in fidelity mode and {_below(recommended, 'lambda_sampled')} of {n} in recommended mode "
-        f"(published: {published} of 12); λ on real inputs for {_below(recommended, 'lambda_operation')} of {n}. The "
+        f"(published: {published} of 12); λ on real inputs for {_below(fidelity, 'lambda_operation')} and "
+        f"{_below(recommended, 'lambda_operation')} of {n}. The "
         f"largest excess on real inputs is {number(largest)} ({TITLES[worst['dataset']]} {worst['level']}).",
         f"- **Does the ranking hold?** {_ranking(rows)}",
         f"- **What should one use instead, and when?** To claim a reliability: a certified bound. On the "

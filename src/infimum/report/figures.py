@@ -50,7 +50,14 @@ def verdict(a: Assessment) -> str:
     if a.target is None:
         return sentence(a)
     met = "met" if a.target.met else "NOT met"
+    if a.target.met and contradicted(a):
+        met = "met, but only if labelled and operational inputs are alike, which a test REJECTS"
     return f"Target {a.target.value:g}: {met}. {sentence(a)}"
+
+
+def contradicted(a: Assessment) -> bool:
+    """Whether the data contradict what every bound assumes: that calibration and operation are alike."""
+    return a.exchangeability is not None and a.exchangeability.rejected
 
 
 def sentence(a: Assessment) -> str:

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from infimum.diagnostics.classes import badness
 from infimum.diagnostics.collect import shortened
 from infimum.report import charts
-from infimum.report.figures import NO_GUARANTEE, facts, floor4, printable, sentence
+from infimum.report.figures import NO_GUARANTEE, contradicted, facts, floor4, printable, sentence
 from infimum.report.provenance import fit_rows, provenance_rows
 from infimum.report.thumbnails import data_uri
 from infimum.results import Assessment
@@ -47,6 +47,7 @@ def to_html(a: Assessment, thumbnails: Mapping[int, Any] | None = None) -> str:
         style_hash=content_hash(style),
         script_hash=content_hash(script),
         sentence=sentence(a),
+        contradicted=contradicted(a),
         no_guarantee=NO_GUARANTEE,
         facts=facts(a),
         ladder=charts.ladder_strips(a),
