@@ -49,7 +49,7 @@ def run(page: Path, folder: Path) -> tuple[subprocess.CompletedProcess[str], lis
     script = folder / "page.py"
     script.write_text(text, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, str(script)], cwd=folder, capture_output=True, text=True, check=False, timeout=300
+        [sys.executable, str(script)], cwd=folder, capture_output=True, text=True, check=False, timeout=900
     )
     return done, commands
 
