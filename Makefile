@@ -16,7 +16,7 @@ lint: .venv/tests
 	$(BIN)/mypy
 
 docs: .venv/tests
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 benchmark: .venv/tests
 	$(BIN)/python benchmarks/standard_error.py

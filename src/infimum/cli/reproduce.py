@@ -43,7 +43,7 @@ def reproduce(
 ) -> None:
     """Reproduce the paper's study: four data sets, twelve networks, metrics M1-M4, Table I and the figures.
 
-    Needs PyTorch and matplotlib: pip install 'infimum[study]'. A run that was stopped goes on where it was.
+    Needs PyTorch and matplotlib (the extra "study"). A run that was stopped goes on where it was.
 
     Example: infimum reproduce --data data --out study --datasets mnist,fashion_mnist
     """
