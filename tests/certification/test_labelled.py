@@ -75,6 +75,11 @@ def test_outputs(tmp_path: Path) -> None:
     assert rows.outputs.n_classes == 2
 
 
+def test_weights_are_refused() -> None:
+    with pytest.raises(InputError, match="lab has weights; the binomial bound is of inputs that count alike"):
+        Labelled.of(Outputs(np.eye(2), np.array([0, 1]), weights=np.ones(2), name="lab"))
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

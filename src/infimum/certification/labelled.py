@@ -58,11 +58,16 @@ class Labelled:
 
     @staticmethod
     def of(outputs: Outputs) -> Labelled:
-        """Rows of labelled outputs; InputError without labels.
+        """Rows of labelled outputs; InputError without labels, or with weights.
 
         >>> Labelled.of(Outputs(np.eye(2), np.array([0, 0]))).correct.tolist()
         [True, False]
         """
+        if outputs.weights is not None:
+            raise InputError(
+                f"{outputs.name} has weights; the binomial bound is of inputs that count alike: draw the labelled "
+                "inputs evenly from the operation, or in strata (infimum plan --select), and leave the weights out"
+            )
         return Labelled(outputs.correct, outputs.ids, outputs, name=outputs.name)
 
     @staticmethod
@@ -79,6 +84,17 @@ class Labelled:
             rows = Labelled.of(Outputs.load(path))
             return replace(rows, design=read_design(columns, str(path)))
         return _from_table(columns, str(path))
+
+
+def copied(n: int) -> str | None:
+    """The warning where `n` labelled rows are copies of others."""
+    if not n:
+        return None
+    rows = "1 labelled row is a copy of another" if n == 1 else f"{n} labelled rows are copies of others"
+    return (
+        f"{rows}, logits equal to the last bit: if they are the same inputs, these count several times and NO bound "
+        "here holds; keep each once"
+    )
 
 
 SINGULAR = {"ids": "id", "labels": "label", "predictions": "predicted"}

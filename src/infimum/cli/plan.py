@@ -120,7 +120,8 @@ def _select(operation: Outputs, calibration: Path, n: int, out: Path, seed: int,
 
     if n > len(operation):
         raise InputError(
-            f"--select: N must be a whole number from 1 to {len(operation)} (as many as {operation.name} has inputs), not {n}"
+            f"--select: N must be a whole number from 1 to {len(operation)} ({operation.name} has as many inputs), "
+            f"not {n}"
         )
     drawn = select(operation, calibration_from(calibration), n, seed=seed)
     drawn.save(out)
