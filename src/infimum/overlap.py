@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from jaxtyping import Bool, UInt64
 
@@ -21,6 +23,28 @@ def rows_also_in(outputs: Outputs, others: Outputs) -> Bool[np.ndarray, " n"]:
     [True, False]
     """
     return KnownRows(outputs).among(others)
+
+
+def row_digests(outputs: Outputs) -> list[str | None]:
+    """The hash of each row as 16 hexadecimal digits, to be kept and compared later. None for a saturated row.
+
+    >>> import numpy as np
+    >>> a, b, c = row_digests(Outputs(np.array([[0.0, 1.0], [5.0, 1.0], [0.0, 1.0]])))
+    >>> a == c, a == b, len(a)
+    (True, False, 16)
+    """
+    digests = (f"{value:016x}" for value in _hashes(outputs).tolist())
+    return [d if usable else None for d, usable in zip(digests, _unsaturated(outputs).tolist(), strict=True)]
+
+
+def n_copies(digests: Iterable[str | None]) -> int:
+    """How many of these rows occur before, to the last bit. Rows without a digest do not count.
+
+    >>> n_copies(["a", None, "b", "a", None])
+    1
+    """
+    known = [digest for digest in digests if digest is not None]
+    return len(known) - len(set(known))
 
 
 class KnownRows:

@@ -74,6 +74,36 @@ def test_labelled_rows_among_the_operation_are_left_out(data: dict[str, Outputs]
     assert one.judge == other.judge
 
 
+def test_what_cannot_be_compared_is_said(data: dict[str, Outputs]) -> None:
+    lab, cal = data["lab"], data["cal"]
+    finished = calibrate(lab.logits, lab.labels)  # of the very rows
+    said = "whether these labelled rows are among the calibration's cannot be checked"
+    only_right = Labelled(lab.correct)
+    assert any(said in w for w in certify(lab, target=0.6, calibration=finished).warnings)
+    assert any(said in w for w in certify(only_right, target=0.6, calibration=cal).warnings)
+    assert not any(said in w for w in certify(lab, target=0.6, calibration=cal).warnings)
+
+
+def test_copies_are_counted(data: dict[str, Outputs]) -> None:
+    lab = data["lab"]
+    twice = np.concatenate([np.arange(250), np.arange(40)])
+    made = certify(Outputs(lab.logits[twice], lab.labels[twice], ids=np.arange(290)), target=0.6)
+    assert "40 labelled rows are copies of others" in made.warnings[0]
+    assert "warning: 40 labelled rows are copies" in made.summary()
+    assert certify(lab, target=0.6).warnings == ()
+
+
+def test_no_digit_is_lost() -> None:
+    said = certify(Labelled(np.ones(9)), target=0.99999999, confidence=0.9999999999999).summary()
+    assert "Target 0.99999999: NOT met" in said
+    assert "99.99999999999 %" in said
+
+
+def test_profile_of_another_network(data: dict[str, Outputs]) -> None:
+    with pytest.raises(InputError, match="profile has 2 probabilities, but lab has 4 classes"):
+        certify(data["lab"], target=0.6, profile=[0.5, 0.5])
+
+
 def test_levels_never_see_the_labels_they_certify_with(data: dict[str, Outputs]) -> None:
     lab, cal = data["lab"], data["cal"]
     half = Outputs(np.concatenate([cal.logits, lab.logits[:9]]), np.concatenate([cal.labels, lab.labels[:9]]))

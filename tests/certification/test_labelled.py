@@ -18,6 +18,10 @@ GOOD = {
     "stratum": [0, 1, 0, 1],
     "sampling_probability": [0.25, 0.5, 0.25, 0.5],
     "stratum_weight": [2 / 3, 1 / 3, 2 / 3, 1 / 3],
+    "row": [7, 3, 5, 1],
+    "order": [1, 2, 3, 4],
+    "n_selected": [4, 4, 4, 4],
+    "n_classes": [3, 3, 3, 3],
     "label": [1, 1, 2, 1],
 }
 
@@ -40,7 +44,7 @@ def test_csv_and_npz_say_the_same(tmp_path: Path) -> None:
 
 
 def test_names_of_classes_and_words(tmp_path: Path) -> None:
-    plain = dict.fromkeys(("stratum", "sampling_probability", "stratum_weight"))
+    plain = dict.fromkeys(("stratum", "sampling_probability", "stratum_weight", "n_classes"))
     rows = Labelled.load(
         table(
             tmp_path / "x.csv",
@@ -71,13 +75,29 @@ def test_outputs(tmp_path: Path) -> None:
     assert rows.outputs.n_classes == 2
 
 
+def test_weights_are_refused() -> None:
+    with pytest.raises(InputError, match="lab has weights; the binomial bound is of inputs that count alike"):
+        Labelled.of(Outputs(np.eye(2), np.array([0, 1]), weights=np.ones(2), name="lab"))
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"id": ["a", "b", "a", "d"]}, "id 'a' occurs 2 times"),
         ({"label": ["", "", "", ""]}, "has no labels"),
-        ({"label": [1, 1, "x", 1]}, "label"),
-        ({"label": [1, 1, 1.5, 1]}, "no whole number"),
+        ({"label": [1, 1, "cat", 1]}, "label: row 2 is 'cat'; a whole number is expected, 0..2"),
+        ({"label": [1, 1, "nan", 1]}, "label: row 2 is 'nan'; a whole number"),
+        ({"label": [1, 1, 1.5, 1]}, "label: row 2 is '1.5'"),
+        ({"label": [1, 1, 3, 1]}, "row 2 is '3'; a whole number is expected, 0..2 .the network has 3"),
+        ({"label": [1, 1, -1, 1], "n_classes": None}, "row 2 is '-1'"),
+        ({"predicted": [1, 0, 3, 1]}, "predicted: row 2 is '3'"),
+        ({"predicted": [1, -1, 1, 1], "n_classes": None}, "predicted: row 1 is '-1'"),
+        ({"n_classes": [3, 3, 4, 3]}, "n_classes must be the same"),
+        ({"order": None}, "no order"),
+        ({"order": [1, 3, 2, 4]}, "order: row 1 is 3, expected 2: the rows were sorted"),
+        ({"n_selected": [8, 8, 8, 8]}, "has 4 rows, but its n_selected says 8: rows were deleted"),
+        ({"row": [7, 3, 7, 1]}, "row '7' occurs 2 times"),
+        ({"id": ["a", "b", "d", "d"], "label": [1, "", "", ""]}, "id 'd' occurs 2 times"),
         ({"predicted": None}, "no 'predicted'"),
         ({"correct": [1, 1, 1, 1]}, "both 'correct' and 'label'"),
         ({"label": None, "correct": [1, 1, "maybe", 0]}, "row 2 is 'maybe'"),
@@ -102,6 +122,13 @@ def test_deleted_rows_are_noticed() -> None:
     columns = {name: np.array(column) for name, column in GOOD.items()}
     with pytest.raises(InputError, match="rows were deleted"):
         read_design({name: column[:3] for name, column in columns.items()}, "x")
+    with pytest.raises(InputError, match="rows were deleted"):  # in proportion: the shares still fit
+        read_design({name: column[:2] for name, column in columns.items()}, "x")
+    alone = {**columns, "stratum": np.zeros(4), "stratum_weight": np.ones(4)}
+    alone["sampling_probability"] = np.full(4, 0.5)
+    assert len(read_design(alone, "x").stratum) == 4
+    with pytest.raises(InputError, match="rows were deleted"):  # a single stratum
+        read_design({name: column[:3] for name, column in alone.items()}, "x")
     assert read_design({"logits": np.eye(2)}, "x") is None
 
 

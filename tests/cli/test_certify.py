@@ -115,6 +115,25 @@ def test_select_label_certify(here: Path, ending: str) -> None:
     assert 0.5 < made.judge.value < ops.accuracy
 
 
+@pytest.mark.parametrize("column", ["label", "correct"])
+def test_a_filled_table_is_not_lost(here: Path, tmp_path: Path, column: str) -> None:
+    out = tmp_path / "to_label.csv"
+    command = ("plan", "--select", 1, "--out", out, "--operation", "plain.npz", "--calibration", "cal.npz")
+    for _ in range(2):  # an empty one may be drawn anew
+        assert "from 1 stratum (1)" in infimum(*command, cwd=here).stdout
+    lines = out.read_text().splitlines()
+    lines[0] = lines[0].removesuffix("label") + column
+    lines[1] += "1"
+    out.write_text("\n".join(lines))
+    done = infimum(*command, cwd=here)
+    assert (done.returncode, f"holds 1 labels in its column '{column}'" in done.stderr) == (2, True), done
+    assert out.read_text() == "\n".join(lines)
+    out.write_text("a,b\n1,2\n")
+    done = infimum(*command, cwd=here)
+    assert (done.returncode, "is no selection" in done.stderr) == (2, True), done
+    assert out.read_text() == "a,b\n1,2\n"
+
+
 def test_sequential(here: Path) -> None:
     base = ("certify", "--target", 0.9, "--sequential", "state.json", "--labels")
     first = infimum(*base, "right.npz", cwd=here)
@@ -167,7 +186,7 @@ BAD = [
     (("plan", "--target", "0.9"), "expected is needed"),
     (("plan", "--target", "0.9", "--expected", "0.8"), "must be above target"),
     ((*SELECT, "10"), "--select needs"),
-    ((*SELECT, "900", "--out", "x.csv"), "from 1 to 800"),
+    ((*SELECT, "900", "--out", "x.csv"), "N must be a whole number from 1 to 800"),
     ((*SELECT, "10", "--out", "x.txt"), ".csv or .npz"),
     ((*SELECT, "10", "--out", "cal.npz"), "is an input too"),
     ((*SELECT, "10", "--out", "x.csv", "--target", "0.9"), "without it"),

@@ -133,7 +133,11 @@ def _by_class(found: Candidates, rows: Labelled, profile: Any) -> None:
             "class_profile",
         )
     else:
-        labels = rows.outputs.known_labels
+        labels, n_classes = rows.outputs.known_labels, rows.outputs.n_classes
+        if np.ndim(profile) == 1 and len(profile) != n_classes:
+            raise InputError(
+                f"profile has {len(profile)} probabilities, but {rows.name} has {n_classes} classes; give one each"
+            )
         found.made["class_profile"] = lambda correct, confidence: class_profile(
             correct, labels, profile, confidence
         )

@@ -13,15 +13,20 @@ from infimum.bounds.base import check_confidence
 from infimum.caveats import FEW, contradicted, not_alike
 from infimum.certification.candidates import ASYMPTOTIC, METHODS, Candidates, candidates
 from infimum.certification.certificate import Certificate
-from infimum.certification.labelled import Labelled
+from infimum.certification.labelled import Labelled, copied
 from infimum.checks import Real, check_seed, exact_fraction
 from infimum.conformal import Calibration
 from infimum.errors import InputError
 from infimum.outputs import Outputs, check_one_network
-from infimum.overlap import rows_also_in
+from infimum.overlap import n_copies, row_digests, rows_also_in
 from infimum.results import Target
 
 AUTO = "auto"
+
+UNCHECKED = (
+    "whether these labelled rows are among the calibration's cannot be checked (labelled outputs as calibration, and "
+    "logits or ids on both sides, would show it); if they are, no bound that uses levels of the calibration holds"
+)
 
 
 def certify(
@@ -54,7 +59,8 @@ def certify(
         Outputs on unlabelled inputs. Labelled rows among them are left out of them.
     calibration
         *Other* labelled rows (or a calibration of other rows), from which the levels of inputs are made. They
-        must not be among `labelled`: levels that have seen a label make its bound invalid.
+        must not be among `labelled`: levels that have seen a label make its bound invalid. A finished calibration
+        cannot be compared, and a warning says so.
     profile
         (K,) class probabilities of operation, where the labelled rows have other class shares.
     per_class
@@ -63,7 +69,8 @@ def certify(
     Raises
     ------
     InputError
-        When inputs do not fit together, `calibration` shares rows with `labelled`, or `method` cannot be given.
+        When inputs do not fit together, `calibration` shares rows with `labelled`, `labelled` has weights, or
+        `method` cannot be given.
 
     >>> import numpy as np
     >>> made = certify(Labelled(np.arange(400) < 396), target=0.97)
@@ -98,7 +105,7 @@ def certify(
         per_class=together,
         withheld=found.withheld,
         exchangeability=alike,
-        warnings=_warnings(rows, operation, judge, alike),
+        warnings=_warnings(rows, operation, calibration, judge, alike),
         provenance={
             "infimum": infimum.__version__,
             "numpy": np.__version__,
@@ -160,11 +167,24 @@ def _judge(
     return judge, others
 
 
+def _comparable(rows: Labelled, calibration: Outputs | Calibration) -> bool:
+    """Whether rows in both would be noticed: by their logits or by their ids."""
+    return isinstance(calibration, Outputs) and (
+        rows.outputs is not None or (rows.ids is not None and calibration.ids is not None)
+    )
+
+
 def _warnings(
-    rows: Labelled, operation: Outputs | None, judge: Bound, alike: Exchangeability | None
+    rows: Labelled,
+    operation: Outputs | None,
+    calibration: Outputs | Calibration | None,
+    judge: Bound,
+    alike: Exchangeability | None,
 ) -> tuple[str, ...]:
     weighted = operation is not None and operation.weights is not None
     found = (
+        None if rows.outputs is None else copied(n_copies(row_digests(rows.outputs))),
+        None if calibration is None or _comparable(rows, calibration) else UNCHECKED,
         not_alike(alike),
         f"{judge.method} holds only in the limit of many labels, and {len(rows)} are not many"
         if judge.method in ASYMPTOTIC and len(rows) < FEW

@@ -9,11 +9,14 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from infimum.bounds.observations import check_bounded
-from infimum.checks import Array
+from infimum.checks import Array, check_vector
 from infimum.csv_files import numbers
 from infimum.errors import InputError
 
 COLUMNS = ("stratum", "sampling_probability", "stratum_weight")
+
+WHOLE = ("order", "n_selected")
+"""What shows that a table is whole: the places 1..n of its rows, and n in each."""
 
 ROUNDING = 1e-6
 """How far weights and probabilities may differ from one another: what is lost when a table is written."""
@@ -39,20 +42,23 @@ def read_design(columns: Mapping[str, Array], what: str) -> Design | None:
     """The design in the columns of a table, None where there is none; InputError where it cannot be right.
 
     Every row must have had a chance to be drawn, equal within its stratum; n_s rows at probability π_s stand for
-    n_s/π_s inputs, and these must have the shares that `stratum_weight` says, or rows were deleted.
+    n_s/π_s inputs, and these must have the shares that `stratum_weight` says, or rows were deleted. Rows stand in
+    their `order` 1..n, n being `n_selected`, and each `row` of the operation occurs once.
 
     >>> table = {"stratum": [0, 0, 1], "sampling_probability": [0.5, 0.5, 1.0], "stratum_weight": [0.8, 0.8, 0.2]}
+    >>> table |= {"order": [1, 2, 3], "n_selected": [3, 3, 3]}
     >>> read_design({name: np.array(column) for name, column in table.items()}, "table").weights.tolist()
     [0.8, 0.2]
     """
-    missing = [name for name in COLUMNS if name not in columns]
-    if len(missing) == len(COLUMNS):
+    missing = [name for name in (*COLUMNS, *WHOLE) if name not in columns]
+    if set(COLUMNS) <= set(missing):
         return None
     if missing:
         raise InputError(
-            f"{what} has a column of a stratified draw but no {' and no '.join(missing)}; all three of "
-            f"{', '.join(COLUMNS)} are needed, as `infimum plan --select` writes them"
+            f"{what} has a column of a stratified draw but no {' and no '.join(missing)}; all of "
+            f"{', '.join((*COLUMNS, *WHOLE))} are needed, as `infimum plan --select` writes them"
         )
+    _check_whole(columns, what)
     names, probability, weight = (numbers(columns[name], f"{what}: {name}") for name in COLUMNS)
     for name, values in (("sampling_probability", probability), ("stratum_weight", weight)):
         wrong = np.flatnonzero((values <= 0) | (values > 1))
@@ -89,3 +95,31 @@ def read_design(columns: Mapping[str, Array], what: str) -> Design | None:
         level = check_bounded(numbers(columns["level"], f"{what}: level"), f"{what}: level")
         levels = np.bincount(stratum, level) / count
     return Design(stratum.astype(np.int64), weights / weights.sum(), levels)
+
+
+def _check_whole(columns: Mapping[str, Array], what: str) -> None:
+    """Every row that was drawn is there once, in the order of drawing; InputError where it is not."""
+    n = len(columns["order"])
+    for name in (*COLUMNS, "n_selected"):
+        check_vector(columns[name], f"{what}: {name}", n)
+    drawn = numbers(columns["n_selected"], f"{what}: n_selected")
+    if (drawn != n).any():
+        raise InputError(
+            f"{what} has {n} rows, but its n_selected says {drawn[drawn != n][0]:g}: rows were deleted or added (leave "
+            "the label of rows not yet labelled blank instead)"
+        )
+    order = numbers(columns["order"], f"{what}: order")
+    moved = np.flatnonzero(order != np.arange(1, n + 1))
+    if len(moved):
+        row = int(moved[0])
+        raise InputError(
+            f"{what}: order: row {row} is {order[row]:g}, expected {row + 1}: the rows were sorted, moved or repeated. "
+            "Sort them by 'order' again and label from the top"
+        )
+    for name in ("row", "id"):
+        if name in columns:
+            values, count = np.unique(columns[name].astype(str), return_counts=True)
+            if len(values) < n:
+                raise InputError(
+                    f"{what}: {name} {str(values[count.argmax()])!r} occurs {count.max()} times: an input counts once"
+                )

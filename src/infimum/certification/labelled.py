@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from jaxtyping import Bool
 from infimum.bounds.observations import check_correct
 from infimum.certification.design import Design, read_design
 from infimum.checks import Array, check_vector
-from infimum.csv_files import read_csv
+from infimum.csv_files import numbers, read_csv
 from infimum.errors import InputError
 from infimum.files import read_arrays
 from infimum.outputs import PROBABILITIES, Outputs
@@ -57,11 +58,16 @@ class Labelled:
 
     @staticmethod
     def of(outputs: Outputs) -> Labelled:
-        """Rows of labelled outputs; InputError without labels.
+        """Rows of labelled outputs; InputError without labels, or with weights.
 
         >>> Labelled.of(Outputs(np.eye(2), np.array([0, 0]))).correct.tolist()
         [True, False]
         """
+        if outputs.weights is not None:
+            raise InputError(
+                f"{outputs.name} has weights; the binomial bound is of inputs that count alike: draw the labelled "
+                "inputs evenly from the operation, or in strata (infimum plan --select), and leave the weights out"
+            )
         return Labelled(outputs.correct, outputs.ids, outputs, name=outputs.name)
 
     @staticmethod
@@ -73,21 +79,33 @@ class Labelled:
         """
         path = Path(path)
         columns = read_csv(path) if path.suffix == ".csv" else read_arrays(path)
-        columns = {_SINGULAR.get(name, name): column for name, column in columns.items()}
+        columns = {SINGULAR.get(name, name): column for name, column in columns.items()}
         if "logits" in columns or any(name in columns for name in PROBABILITIES):
             rows = Labelled.of(Outputs.load(path))
             return replace(rows, design=read_design(columns, str(path)))
         return _from_table(columns, str(path))
 
 
-_SINGULAR = {"ids": "id", "labels": "label", "predictions": "predicted"}
+def copied(n: int) -> str | None:
+    """The warning where `n` labelled rows are copies of others."""
+    if not n:
+        return None
+    rows = "1 labelled row is a copy of another" if n == 1 else f"{n} labelled rows are copies of others"
+    return (
+        f"{rows}, logits equal to the last bit: if they are the same inputs, these count several times and NO bound "
+        "here holds; keep each once"
+    )
+
+
+SINGULAR = {"ids": "id", "labels": "label", "predictions": "predicted"}
+"""Columns by the name they have for one row."""
 
 
 def _from_table(columns: Mapping[str, Array], what: str) -> Labelled:
     filled = {
         name: columns[name]
         for name in ("correct", "label")
-        if name in columns and _given(columns[name]).any()
+        if name in columns and filled_in(columns[name]).any()
     }
     if len(filled) == 2:
         raise InputError(f"{what} has both 'correct' and 'label' filled in; give one of them")
@@ -98,7 +116,7 @@ def _from_table(columns: Mapping[str, Array], what: str) -> Labelled:
             f"It holds: {there}"
         )
     ((name, column),) = filled.items()
-    given = _given(column)
+    given = filled_in(column)
     n = int(given.sum())
     if not given[:n].all():
         row = int(np.flatnonzero(~given)[0])
@@ -111,7 +129,7 @@ def _from_table(columns: Mapping[str, Array], what: str) -> Labelled:
     if name == "correct":
         correct = _truth(column[:n], what)
     elif "predicted" in columns:
-        correct = _same(columns["predicted"][:n], column[:n], what)
+        correct = _same(columns["predicted"][:n], column[:n], what, _n_classes(columns, what))
     else:
         raise InputError(f"{what} has 'label' but no 'predicted' to compare it with; give one, or 'correct'")
     design = read_design(columns, what)
@@ -123,7 +141,7 @@ def _from_table(columns: Mapping[str, Array], what: str) -> Labelled:
     )
 
 
-def _given(column: Array) -> Bool[np.ndarray, " n"]:
+def filled_in(column: Array) -> Bool[np.ndarray, " n"]:
     """Which entries are filled in: neither empty text nor NaN."""
     given: Array = ~np.isnan(column) if column.dtype.kind == "f" else column.astype(str) != ""
     return given
@@ -141,25 +159,48 @@ def _truth(column: Array, what: str) -> Bool[np.ndarray, " n"]:
     return right
 
 
-def _same(predicted: Array, label: Array, what: str) -> Bool[np.ndarray, " n"]:
+def _n_classes(columns: Mapping[str, Array], what: str) -> int | None:
+    if "n_classes" not in columns:
+        return None
+    values = numbers(columns["n_classes"], f"{what}: n_classes")
+    if (values != values[0]).any() or values[0] < 2 or values[0] != int(values[0]):
+        raise InputError(f"{what}: n_classes must be the same whole number in every row, at least 2")
+    return int(values[0])
+
+
+def _same(predicted: Array, label: Array, what: str, n_classes: int | None) -> Bool[np.ndarray, " n"]:
     """Equal classes: as whole numbers where the predicted ones are, else as text."""
-    if not _given(predicted).all():
-        raise InputError(f"{what}: predicted: row {int(np.flatnonzero(~_given(predicted))[0])} is blank")
-    try:
-        classes = _whole(predicted)
-    except ValueError:
+    if not filled_in(predicted).all():
+        raise InputError(f"{what}: predicted: row {int(np.flatnonzero(~filled_in(predicted))[0])} is blank")
+    names = any(not _number(entry).is_integer() for entry in predicted.tolist())
+    if names and n_classes is None:
         same: Array = predicted.astype(str) == label.astype(str)
-        return same
-    try:
-        same = classes == _whole(label)
-    except ValueError as error:
-        raise InputError(f"{what}: label: a whole number is expected as in 'predicted' ({error})") from error
+    else:
+        classes = _whole(predicted, n_classes, f"{what}: predicted")
+        same = classes == _whole(label, n_classes, f"{what}: label")
     return same
 
 
-def _whole(column: Array) -> Array:
-    values = column.astype(np.float64)
-    whole: Array = values.astype(np.int64)
-    if (whole != values).any():
-        raise ValueError(f"row {int(np.flatnonzero(whole != values)[0])} is no whole number")
-    return whole
+def _number(entry: object) -> float:
+    """NaN for what is no finite number."""
+    try:
+        value = float(str(entry))
+    except ValueError:
+        return math.nan
+    return value if math.isfinite(value) else math.nan
+
+
+def _whole(column: Array, n_classes: int | None, what: str) -> Array:
+    """Class numbers as float64; InputError naming the first entry that is none."""
+    values = np.array([_number(entry) for entry in column.tolist()])
+    wanted = (
+        "as in 'predicted'"
+        if n_classes is None
+        else f"0..{n_classes - 1} (the network has {n_classes} classes)"
+    )
+    top = np.inf if n_classes is None else n_classes
+    bad = np.flatnonzero(~(values == np.floor(values)) | (values < 0) | (values >= top))
+    if len(bad):
+        row = int(bad[0])
+        raise InputError(f"{what}: row {row} is {str(column[row])!r}; a whole number is expected, {wanted}")
+    return values

@@ -9,12 +9,14 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from infimum.bounds import allocate, strata
+from infimum.certification.design import COLUMNS
+from infimum.certification.labelled import SINGULAR, filled_in
 from infimum.certification.planning import operation_levels
 from infimum.checks import Array, check_seed
 from infimum.conformal import Calibration
-from infimum.csv_files import write_csv
+from infimum.csv_files import read_csv, write_csv
 from infimum.errors import InputError
-from infimum.files import write_npz
+from infimum.files import read_arrays, write_npz
 from infimum.outputs import Outputs
 from infimum.overlap import rows_also_in
 
@@ -25,7 +27,7 @@ class Selection:
 
     `row` (N,) their rows in the operation, `id` (N,) their ids (rows where there are none), `predicted` (N,) class
     or its name, `level` (N,) expected success rate, `stratum` (N,), `sampling_probability` (N,) = n_s/N_s, and
-    `stratum_weight` (N,) = N_s/N.
+    `stratum_weight` (N,) = N_s/N. `n_classes` where classes are numbers 0..n_classes − 1, not names.
     """
 
     id: Array
@@ -35,14 +37,24 @@ class Selection:
     stratum: Int[np.ndarray, " N"]
     sampling_probability: Float[np.ndarray, " N"]
     stratum_weight: Float[np.ndarray, " N"]
+    n_classes: int | None = None
 
     def __len__(self) -> int:
         return len(self.row)
 
     def save(self, path: str | Path) -> None:
-        """Write to .csv, with an empty column `label` to fill in, or .npz, to which `label` or `correct` is added."""
+        """Write to .csv, with an empty column `label` to fill in, or .npz, to which `label` or `correct` is added.
+
+        Each row holds its place (`order`) and how many there are (`n_selected`), so that `certify` notices what is
+        missing. Raises InputError where `path` holds labels already, or is no selection.
+        """
         path = Path(path)
-        columns = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        check_unlabelled(path)
+        columns = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "n_classes"}
+        columns["order"] = np.arange(1, len(self) + 1)
+        columns["n_selected"] = np.full(len(self), len(self))
+        if self.n_classes is not None:
+            columns["n_classes"] = np.full(len(self), self.n_classes)
         if path.suffix == ".csv":
             write_csv(path, {**{k: v.tolist() for k, v in columns.items()}, "label": [""] * len(self)})
         elif path.suffix == ".npz":
@@ -104,4 +116,24 @@ def select(
         stratum=of,
         sampling_probability=(number / size)[of],
         stratum_weight=(size / len(operation))[of],
+        n_classes=operation.n_classes if operation.class_names is None else None,
     )
+
+
+def check_unlabelled(path: Path) -> None:
+    """Raise InputError where the file at `path` is no selection, or one with labels, which cost too much to lose."""
+    if not path.exists():
+        return
+    try:
+        columns = read_csv(path) if path.suffix == ".csv" else read_arrays(path)
+    except InputError as error:
+        raise InputError(f"{path} is there and is no selection that may be replaced ({error})") from error
+    if not {"row", *COLUMNS} <= columns.keys():
+        raise InputError(f"{path} is there and is no selection; write to another file")
+    singular = {SINGULAR.get(name, name): column for name, column in columns.items()}
+    for name in ("label", "correct"):
+        if name in singular and (n := int(filled_in(singular[name]).sum())):
+            raise InputError(
+                f"{path} holds {n} labels in its column '{name}', which would be lost; write to another file, or "
+                "move it away first"
+            )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -68,6 +69,7 @@ def save_sequence(state: Sequence, path: Path) -> None:
             "stratum": design.stratum.tolist(),
         },
         "ids": list(state.ids),
+        "digests": list(state.digests),
         "correct": "".join("1" if right else "0" for right in state.correct.tolist()),
     }
 
@@ -87,21 +89,35 @@ def load_sequence(path: Path) -> Sequence:
         return _from_dict(document)
     except InputError as error:
         raise InputError(f"{path} is not a usable state: {error}") from error
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise InputError(f"{path} is not a state written by infimum certify --sequential: no JSON") from error
+    except KeyError as error:
+        raise InputError(f"{path} is not a usable state: {error.args[0]} is missing") from error
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
-            f"{path} is not a state written by infimum certify --sequential ({error!r})"
+            f"{path} is not a state written by infimum certify --sequential: an entry is of another kind"
         ) from error
 
 
-def _from_dict(d: dict[str, Any]) -> Sequence:
-    if d["schema"] != SCHEMA:
-        raise InputError(f"schema is {d['schema']!r}, this version reads {SCHEMA!r}")
+def _from_dict(d: Any) -> Sequence:
+    schema = d.get("schema") if isinstance(d, dict) else None
+    if schema != SCHEMA:
+        said = "it has no schema" if schema is None else f"schema is {schema!r}"
+        raise InputError(f"{said}, this version reads {SCHEMA!r}")
+    if not isinstance(d["ids"], list) or not isinstance(d["batches"], list):
+        raise InputError("ids or batches is no list")
     ids, batches = tuple(str(i) for i in d["ids"]), tuple(d["batches"])
     correct = d["correct"]
     if not isinstance(correct, str) or set(correct) - {"0", "1"} or len(correct) != len(ids):
         raise InputError("correct is not one 0 or 1 for each id")
     if len(set(ids)) < len(ids):
         raise InputError("an id occurs twice")
+    digests = tuple(d.get("digests", []))  # states of the first versions have none
+    if len(digests) not in (0, len(ids)) or any(x is not None and not _is_digest(x) for x in digests):
+        raise InputError("digests are not 16 hexadecimal digits, or nothing, for each id")
+    n_classes = d["n_classes"]
+    if n_classes is not None and (not isinstance(n_classes, int) or n_classes < 2):
+        raise InputError(f"n_classes is {n_classes!r}, a whole number from 2 was expected")
     if any(not isinstance(b, int) or b < 1 for b in batches) or sum(batches) != len(ids):
         raise InputError("batches do not add up to its rows")
     design = d["design"]
@@ -122,9 +138,14 @@ def _from_dict(d: dict[str, Any]) -> Sequence:
         correct=np.array([c == "1" for c in correct], dtype=bool),
         batches=batches,
         design=design,
-        n_classes=d["n_classes"],
+        n_classes=n_classes,
+        digests=digests,
         class_names=None if names is None else tuple(str(name) for name in names),
     )
+
+
+def _is_digest(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{16}", value) is not None
 
 
 @contextmanager

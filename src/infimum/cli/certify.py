@@ -47,7 +47,7 @@ def certify(
             "--calibration",
             metavar="FILE",
             help="Other labelled outputs, or what `infimum calibrate` wrote of them: they make the level of each "
-            "input. Rows that are in --labels too are refused.",
+            "input. Rows that are in --labels too are refused where they can be told: not with a finished calibration.",
         ),
     ] = None,
     profile: Annotated[

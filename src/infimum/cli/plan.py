@@ -66,6 +66,8 @@ def plan(
     from infimum.outputs import Outputs
 
     if select is not None:
+        from infimum.certification.selection import check_unlabelled
+
         if operation is None or calibration is None or out is None:
             raise InputError("--select needs --operation, --calibration and --out FILE.csv (or .npz)")
         if target is not None or expected is not None or json is not None:
@@ -75,6 +77,7 @@ def plan(
         if out.suffix not in (".csv", ".npz"):
             raise InputError(f"--out must end in .csv or .npz with --select, not {out.name!r}")
         check_can_make(out, inputs=(operation, calibration))
+        check_unlabelled(out)
         _select(Outputs.load(operation, "operation"), calibration, select, out, seed, quiet)
         return
     if target is None:
@@ -115,12 +118,18 @@ def _select(operation: Outputs, calibration: Path, n: int, out: Path, seed: int,
 
     from infimum.certification.selection import select
 
+    if n > len(operation):
+        raise InputError(
+            f"--select: N must be a whole number from 1 to {len(operation)} ({operation.name} has as many inputs), "
+            f"not {n}"
+        )
     drawn = select(operation, calibration_from(calibration), n, seed=seed)
     drawn.save(out)
     if not quiet:
         count = np.bincount(drawn.stratum)
+        strata = "1 stratum" if len(count) == 1 else f"{len(count)} strata"
         typer.echo(
-            f"written: {out}, {n} of {len(operation)} inputs from {len(count)} strata ({', '.join(map(str, count))})\n"
+            f"written: {out}, {n} of {len(operation)} inputs from {strata} ({', '.join(map(str, count))})\n"
             "Fill in `label` (or `correct`) from the top; rows not labelled yet stay blank at the end. Then:\n"
             f"infimum certify --labels {out} --target …"
         )

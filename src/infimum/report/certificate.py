@@ -6,7 +6,7 @@ import textwrap
 
 from infimum.bounds import Bound
 from infimum.certification.certificate import Certificate
-from infimum.report.figures import alike, floor4, named, percent, printable
+from infimum.report.figures import alike, floor4, named, percent, printable, unrounded
 from infimum.report.text import WIDTH
 
 EACH_ALONE = (
@@ -21,9 +21,9 @@ def verdict(c: Certificate) -> str:
     met = "met" if c.target.met else "NOT met"
     holds = "" if judge.validity == "finite-sample" else " in the limit of many labels"
     return (
-        f"Target {c.target.value:g}: {met}. At least {floor4(judge.value)} of operational inputs are classified "
-        f"correctly, with {percent(judge.confidence)} confidence{holds} ({named(judge.method)}, {judge.n} labelled "
-        f"inputs), if {' and '.join(judge.assumptions)}."
+        f"Target {unrounded(c.target.value)}: {met}. At least {floor4(judge.value)} of operational inputs are "
+        f"classified correctly, with {percent(judge.confidence)} confidence{holds} ({named(judge.method)}, {judge.n} "
+        f"labelled inputs), if {' and '.join(judge.assumptions)}."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import NamedTuple
 
 from infimum.bounds import Bound, Exchangeability
@@ -52,7 +53,7 @@ def verdict(a: Assessment) -> str:
     met = "met" if a.target.met else "NOT met"
     if a.target.met and contradicted(a):
         met = "met, but only if labelled and operational inputs are alike, which a test REJECTS"
-    return f"Target {a.target.value:g}: {met}. {sentence(a)}"
+    return f"Target {unrounded(a.target.value)}: {met}. {sentence(a)}"
 
 
 def contradicted(a: Assessment) -> bool:
@@ -189,8 +190,22 @@ def percent(confidence: float) -> str:
 
     >>> percent(0.999)
     '99.9 %'
+    >>> percent(0.9999999999999)
+    '99.99999999999 %'
     """
-    return f"{confidence * 100:.10g} %"
+    text = f"{confidence * 100:.10g}"
+    if text == "100" and confidence < 1:
+        text = f"{Decimal(repr(float(confidence))) * 100:f}".rstrip("0")
+    return f"{text} %"
+
+
+def unrounded(value: float) -> str:
+    """A target with all its digits: 0.9999999 must not be printed as 1.
+
+    >>> unrounded(0.9999999), unrounded(0.9)
+    ('0.9999999', '0.9')
+    """
+    return repr(float(value))
 
 
 def rests_on(bound: Bound) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from infimum.certification.planning import Need, Plan
-from infimum.report.figures import named, percent
+from infimum.report.figures import named, percent, unrounded
 from infimum.report.text import WIDTH
 
 EXACT = (
@@ -20,8 +20,8 @@ APPROXIMATE = "*: the confidence holds only in the limit of many labels."
 def to_text(p: Plan) -> str:
     """What is planned for, the table, how to read it, and what it rests on."""
     about = (
-        f"Labels needed to show a reliability of {p.target:g} with {percent(p.confidence)} confidence, if it is "
-        f"{p.expected:.6g}, by probability of success:"
+        f"Labels needed to show a reliability of {unrounded(p.target)} with {percent(p.confidence)} confidence, "
+        f"if it is {p.expected:.6g}, by probability of success:"
     )
     rows = [("", *(f"{need.success:g}" for need in p.methods[0].needs))]
     for m in p.methods:
