@@ -16,6 +16,9 @@ from infimum.files import check_fits, need_pyarrow, replace_file
 MANIFEST = "_infimum.json"
 """What an extraction keeps beside the parts of a folder; other readers of Parquet folders pass over it."""
 
+READ_BUFFER = 2**20
+"""Bytes of a column read from a file at a time."""
+
 _NUMBERED = re.compile(r"(.+)_(\d+)")
 
 
@@ -89,20 +92,20 @@ def _file_blocks(path: Path, names: tuple[str, ...], rows: int, start: int) -> I
         others = {}
         if "class_names" in names and (found := _class_names(file, path)) is not None:
             others["class_names"] = found
-        groups: list[int] = []
-        before = 0
-        for group in range(file.num_row_groups):
-            length = file.metadata.row_group(group).num_rows
-            if groups or start < before + length:
-                groups.append(group)
-            else:
-                before += length
-        skip = start - before
+        read = [c for parts in columns.values() for c in parts]
         try:
-            for batch in file.iter_batches(rows, groups, [c for parts in columns.values() for c in parts]):
-                if skip < len(batch):
-                    yield {**_arrays(pa.Table.from_batches([batch.slice(skip)]), columns, path), **others}
-                skip = max(0, skip - len(batch))
+            for group in range(file.num_row_groups):
+                if start >= (length := file.metadata.row_group(group).num_rows):
+                    start -= length
+                    continue
+                # One row group per call: pyarrow keeps what it has read of several until the last is done.
+                for batch in file.iter_batches(rows, [group], read):
+                    if start < len(batch):
+                        yield {
+                            **_arrays(pa.Table.from_batches([batch.slice(start)]), columns, path),
+                            **others,
+                        }
+                    start = max(0, start - len(batch))
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{path} is damaged ({error})") from error
 
@@ -195,7 +198,10 @@ def _open(path: Path, mapped: bool = True) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(path, memory_map=mapped)
+        # Not mapped, pages are read as they are needed; pre-buffering would hold whole columns of the file.
+        return pq.ParquetFile(
+            path, memory_map=mapped, pre_buffer=False, buffer_size=0 if mapped else READ_BUFFER
+        )
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(f"{path} is not a readable Parquet file ({error})") from error
     except UnicodeError as error:  # pyarrow takes names as text

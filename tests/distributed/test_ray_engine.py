@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -57,7 +56,6 @@ score_to_file(source, calibration, here / "gpu.npz", error="0.1", engine=RayEngi
 @pytest.fixture(scope="module")
 def here(toy: Toy, tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("ray.data", reason="Ray is an optional extra: pip install 'infimum[ray]'")
-    os.environ.setdefault("RAY_raylet_start_wait_time_s", "180")  # a machine busy with tests takes its time
     folder = tmp_path_factory.mktemp("ray")
     rng = np.random.default_rng(3)
     labelled = toy.outputs(200, rng)
