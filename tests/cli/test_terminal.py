@@ -65,7 +65,9 @@ def test_pipes_and_no_color_get_no_escape_codes(env: dict[str, str], tmp_path: P
 
 
 def test_force_color_overrules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
+    # The environment of whoever runs the tests, and what run() leaves behind in this process, do not count.
+    for name in ("NO_COLOR", "_TYPER_FORCE_DISABLE_TERMINAL"):
+        monkeypatch.delenv(name, raising=False)
     done = infimum("check", "--help", cwd=tmp_path, env={"FORCE_COLOR": "1"})
     assert ESCAPE in done.stdout
 
