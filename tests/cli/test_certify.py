@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import infimum
 from conftest_types import Toy
 
 from infimum import Outputs
 from infimum.certification.certificate import Certificate
 from infimum.certification.planning import Plan
-
-
-def infimum(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    code = "from infimum.cli.main import run; run()"
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=300)
 
 
 @pytest.fixture(scope="module")

@@ -13,16 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import infimum
 from conftest_types import Toy
 
 from infimum import Assessment, Outputs
 from infimum.conformal import Calibration, calibrate
-
-
-def infimum(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    code = "from infimum.cli.main import run; run()"
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=120)
 
 
 @pytest.fixture(scope="module")

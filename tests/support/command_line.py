@@ -27,7 +27,7 @@ def infimum(
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
         env={**os.environ, **(env or {})},
     )
 

@@ -9,7 +9,7 @@ from infimum.checks import Array
 from infimum.conformal import Calibration
 from infimum.conformal.fitting import fit_temperature
 from infimum.conformal.success import levels_of
-from infimum.evaluation.metrics import softmax
+from infimum.estimators.scaling import confidence
 from infimum.outputs import Outputs
 
 
@@ -20,11 +20,10 @@ def beside(
     confidence after temperature scaling, and the recalibrated λ; scaling and recalibration use the tuning labels.
     """
     temperature, _ = fit_temperature(tuning.logits, tuning.known_labels)
-    confidence = softmax(evaluation.logits.astype(np.float64) / temperature).max(axis=1)
     return {
         "clopper_pearson": clopper_pearson(calibration.correct).value,
         "marginal_conformal": marginal_conformal(conformal, evaluation.logits).value,
-        "average_confidence": float(confidence.mean()),
+        "average_confidence": float(confidence(evaluation.logits, temperature).largest.mean()),
         "recalibrated": recalibrated(conformal, tuning, evaluation),
     }
 

@@ -86,7 +86,7 @@ def _answers(rows: Rows) -> str:
         f"largest excess on real inputs is {number(largest)} ({TITLES[worst['dataset']]} {worst['level']}).",
         f"- **Does the ranking hold?** {_ranking(rows)}",
         f"- **What should one use instead, and when?** To claim a reliability: a certified bound. On the "
-        f"{rows[0]['n_calibration'] if n == 1 else 'same'} calibration labels Clopper–Pearson at 95 % lies below "
+        f"same calibration labels Clopper–Pearson at 95 % lies below "
         f"λ* for {_below(recommended, 'clopper_pearson')} of {n} networks (mean over repetitions) and misses it by "
         f"{mean_gap('clopper_pearson')} on average; the marginal conformal bound is far looser with this score "
         f"({mean_gap('marginal_conformal')}). To *estimate* the reliability where inputs have no labels: average "
