@@ -12,7 +12,15 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from infimum.checks import Array
+
 BITS = 32
+
+RIVALS = 16
+"""Labels whose gap to the top one gets an axis of its own."""
+
+MOST_CLASSES = 128
+"""With more, roots stay as they are: in so many dimensions Sobol points are hardly more even than independent ones."""
 
 
 class EvenPoints(NamedTuple):
@@ -40,3 +48,27 @@ def even_points(n: int, width: int, rng: np.random.Generator) -> EvenPoints:
     cube = points.random_base2(n.bit_length() - 1) if n & (n - 1) == 0 else points.random(n)
     cube += 2.0 ** -(BITS + 1)  # the middle of each cell: 0 would be an infinite normal
     return EvenPoints(cube[:, 0], ndtri(cube[:, 2:]), cube[:, 1])
+
+
+def gaps_first(root: Float[np.ndarray, "r K"], mean: Float[np.ndarray, " K"]) -> Float[np.ndarray, "r K"]:
+    """The root R of a covariance RᵀR of logits around `mean`, turned: the first normals move what λ reads.
+
+    The success level of a sample hangs on how far its top logit is above the others, and the first dimensions of a
+    Sobol sequence are its most even ones. So the first axis is the one along which the top logit moves against the
+    mean of the others, the next ones against single rivals, nearest first, in standard deviations (Imai and Tan,
+    2004: directions chosen for the integrand, not by variance). Q of a QR factorisation turns without changing RᵀR.
+
+    >>> turned = gaps_first(np.eye(3), np.array([0.0, 5.0, 4.0]))
+    >>> np.allclose(turned.T @ turned, np.eye(3)), np.allclose(turned[1:] @ [-1, 2, -1], 0)
+    (True, True)
+    """
+    if not 1 < len(mean) <= MOST_CLASSES:
+        return root
+    top = int(mean.argmax())
+    gaps = root[:, [top]] - np.delete(root, top, axis=1)
+    spread = np.maximum(np.linalg.norm(gaps, axis=0), np.finfo(np.float64).tiny)
+    nearest = np.argsort((mean[top] - np.delete(mean, top)) / spread, kind="stable")
+    axes = np.column_stack([gaps.mean(axis=1), gaps[:, nearest[:RIVALS]]])
+    turn = np.linalg.qr(axes, mode="complete").Q
+    turned: Array = turn.T @ root
+    return turned
