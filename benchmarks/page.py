@@ -69,7 +69,7 @@ SECTIONS = {
         "Other packages",
         ("--peers", "torchcp", "mapie", "puncc"),
         "Target: 50 × faster, identical sets where they follow the definition. MAPIE's APS draws random numbers at "
-        "calibration only.",
+        "calibration only; MAPIE's and puncc's APS sets also hold the label that passes the threshold (comparison.md).",
     ),
     "imports": Section("Start", (), "Target: import in 0.3 s, help in 0.6 s."),
     "profile_jobs": Section(
