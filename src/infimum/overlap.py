@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import numpy as np
 from jaxtyping import Bool, UInt64
 
-from infimum.checks import Array
 from infimum.outputs import Outputs
 
 
@@ -53,14 +52,23 @@ class KnownRows:
     def __init__(self, outputs: Outputs) -> None:
         self.n_classes = outputs.n_classes
         self._known = np.unique(_hashes(outputs)[_unsaturated(outputs)])
+        # By the first bits of a hash: whether any known one begins so. Of 64 places one is taken, at most, so that
+        # few rows are left to be searched for.
+        bits = min(max(len(self._known).bit_length() + 6, 10), 26)
+        self._shift = np.uint64(64 - bits)
+        self._begins = np.zeros(2**bits, dtype=bool)
+        self._begins[self._known >> self._shift] = True
 
     def among(self, others: Outputs) -> Bool[np.ndarray, " n"]:
         """Which rows of `others` are known."""
         if self.n_classes != others.n_classes or not len(self._known):
             return np.zeros(len(others), dtype=bool)
         hashes = _hashes(others)
-        at = np.minimum(np.searchsorted(self._known, hashes), len(self._known) - 1)
-        found: Array = (self._known[at] == hashes) & _unsaturated(others)
+        found: Bool[np.ndarray, " n"] = self._begins.take((hashes >> self._shift).view(np.int64))
+        few = np.flatnonzero(found)
+        at = np.minimum(np.searchsorted(self._known, hashes[few]), len(self._known) - 1)
+        found[few] = self._known[at] == hashes[few]
+        found &= _unsaturated(others)
         return found
 
 
@@ -75,12 +83,15 @@ def _hashes(outputs: Outputs) -> UInt64[np.ndarray, " n"]:
     """Multiply–xor-shift of each number's bits, summed along the row with odd random multipliers."""
     logits = outputs.logits
     odd = np.random.default_rng(0x0DD).integers(2**63, size=logits.shape[1], dtype=np.uint64) * np.uint64(2)
-    odd += np.uint64(1)
+    odd = odd + np.uint64(1)
     hashes = np.empty(len(logits), dtype=np.uint64)
-    for start in range(0, len(logits), size := max(1, 2**18 // logits.shape[1])):
-        bits = (logits[start : start + size].astype(np.float64) + 0.0).view(np.uint64)  # + 0.0: −0 is 0
-        bits = bits ^ (bits >> np.uint64(29))
-        hashes[start : start + size] = ((bits * odd) ^ ((bits * odd) >> np.uint64(32))).sum(
-            axis=1, dtype=np.uint64
-        )
+    for start in range(0, len(logits), size := max(1, 2**16 // logits.shape[1])):
+        # Columns first: numpy is slow over short rows.
+        numbers = np.array(logits[start : start + size].T, dtype=np.float64, order="C")
+        numbers += 0.0  # −0 is 0
+        bits = numbers.view(np.uint64)
+        bits ^= bits >> np.uint64(29)
+        bits *= odd.reshape(-1, 1)
+        bits ^= bits >> np.uint64(32)
+        np.sum(bits, axis=0, out=hashes[start : start + size])
     return hashes

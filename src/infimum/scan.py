@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from infimum.bounds.exchangeability import Exchangeability, compare_rows, rows_to_compare
 from infimum.checks import Array
 from infimum.conformal import Calibration, LambdaSummary
-from infimum.conformal.success import Empty, Step, levels_of
+from infimum.conformal.success import Empty, Step, level_by_code, level_codes, step_fraction
 from infimum.diagnostics.collect import Collector
 from infimum.diagnostics.sums import KeyedSums
 from infimum.outputs import Outputs
@@ -65,8 +65,9 @@ class Scan:
         """M4: the correlation of λ(x) with the true label's position; None without labels, or where one is constant."""
         if self.accuracy is None:
             return None
-        levels, weight = self.collector.levels.keys, self.collector.levels.groups.weight
-        position, position_squared = self.collector.levels.values
+        found = self.collector.levels
+        levels, weight = found.keys, found.groups.weight
+        position, position_squared = found.values
         total = weight.sum()
         if len(levels) < 2 or total <= 0:
             return None
@@ -89,31 +90,22 @@ def scan(
     exchangeability: bool,
 ) -> Scan:
     """Read the operation once. Raises InputError where a block cannot be read or does not fit."""
-    first, weights = operation.first, operation.weights
-    summary = LambdaSummary(conformal.n, step, empty)
-    runner_up = np.zeros(conformal.n + 2, dtype=np.int64)
-    collector, right = Collector(first), KeyedSums(np.arange(2))
-    known, again, saturated = KnownRows(calibration), 0, 0
-    digests = {
-        name: Fingerprint(operation.n, array)
-        for name in ARRAYS
-        if (array := weights if name == "weights" else getattr(first, name)) is not None
-    }
+    first, weights, n = operation.first, operation.weights, conformal.n
+    summary = LambdaSummary(n, step, empty)
+    runner_up = np.zeros(n + 2, dtype=np.int64)
+    scale = n + 1 if (delta := step_fraction(step)) is None else delta.denominator
+    collector, right = Collector(first, level_by_code(n, step, empty), scale), KeyedSums(np.arange(2))
+    beside = _Beside(operation, calibration)
     sample = _Sample(calibration, operation, seed) if exchangeability else None
-    for row, block in operation.blocks():
-        rows = slice(row, row + len(block))
-        weight = None if weights is None else weights[rows]
+    for row, block in operation.blocks(beside=beside.add):
+        weight = None if weights is None else weights[row : row + len(block)]
         counts = conformal.top_two(block.logits, first_row=row)
         summary.add(counts, weight)
         runner_up += np.bincount(counts.count_second, minlength=len(runner_up))
-        levels = levels_of(counts.count_top, counts.count_second, conformal.n, step, empty)
-        collector.add(block, levels, weight, row)
+        code = level_codes(counts.count_top, counts.count_second, n, step, empty)
+        collector.add(block, code, counts.predicted, weight, row)
         if block.labels is not None:
             right.add((counts.predicted == block.labels).astype(np.int64), weight, None)
-        again += int(known.among(block).sum())
-        saturated += block.saturated
-        for name, digest in digests.items():
-            digest.add(weights[rows] if name == "weights" and weights is not None else getattr(block, name))
         if sample is not None:
             sample.add(block, row)
     of_right = right.groups.weight
@@ -124,11 +116,36 @@ def scan(
         collector=collector,
         accuracy=None if first.labels is None else float(of_right[1] / of_right.sum()),
         alike=None if sample is None else sample.compared(seed),
-        calibration_rows=again,
-        saturated=saturated,
-        fingerprints={name: digest.hexdigest() for name, digest in digests.items()},
+        calibration_rows=beside.again,
+        saturated=beside.saturated,
+        fingerprints=beside.fingerprints(),
         first=first,
     )
+
+
+class _Beside:
+    """What is found of blocks without scoring them, by the thread that reads them."""
+
+    def __init__(self, operation: OutputsStream, calibration: Outputs) -> None:
+        self.again = self.saturated = 0
+        self._weights = operation.weights
+        self._known = KnownRows(calibration)
+        arrays = {name: getattr(operation.first, name) for name in ARRAYS} | {"weights": self._weights}
+        self._digests = {
+            name: Fingerprint(operation.n, array) for name, array in arrays.items() if array is not None
+        }
+
+    def add(self, row: int, block: Outputs) -> None:
+        self.again += int(np.count_nonzero(self._known.among(block)))
+        self.saturated += block.saturated
+        for name, digest in self._digests.items():
+            if name == "weights" and self._weights is not None:
+                digest.add(self._weights[row : row + len(block)])
+            else:
+                digest.add(getattr(block, name))
+
+    def fingerprints(self) -> dict[str, str]:
+        return {name: digest.hexdigest() for name, digest in self._digests.items()}
 
 
 class _Sample:

@@ -80,14 +80,16 @@ class OutputsStream:
             len(outputs), outputs.taken(slice(0, rows)), outputs.weights, lambda start: read(start)
         )
 
-    def blocks(self, start: int = 0) -> Iterator[tuple[int, Outputs]]:
+    def blocks(
+        self, start: int = 0, beside: Callable[[int, Outputs], None] | None = None
+    ) -> Iterator[tuple[int, Outputs]]:
         """Number of its first row, and each block (without weights), from row `start` on; read ahead by a thread.
 
-        Raises InputError where a block is damaged, or of other classes, columns or dtype than the first.
+        The thread calls `beside` with each block before it hands it on. Raises InputError where a block is damaged,
+        or of other classes, columns or dtype than the first.
         """
         row = start
-        for block in read_ahead(self.read(start)):
-            self._check_like_first(block, row)
+        for block in read_ahead(self._checked(start, beside)):
             yield row, block
             row += len(block)
             if self.progress is not None:
@@ -96,6 +98,15 @@ class OutputsStream:
             raise InputError(
                 f"{self.name} has {row} rows, {self.n} were announced: was it changed meanwhile?"
             )
+
+    def _checked(self, start: int, beside: Callable[[int, Outputs], None] | None) -> Iterator[Outputs]:
+        row = start
+        for block in self.read(start):
+            self._check_like_first(block, row)
+            if beside is not None:
+                beside(row, block)
+            yield block
+            row += len(block)
 
     def _check_like_first(self, block: Outputs, row: int) -> None:
         if block.class_names != self.first.class_names:

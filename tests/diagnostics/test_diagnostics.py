@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+from functools import reduce
+from itertools import pairwise
+from operator import add
+from random import Random
 
 import numpy as np
 import pytest
@@ -10,9 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infimum import InputError, Outputs
+from infimum.conformal.success import level_by_code, level_codes
 from infimum.diagnostics import Diagnostics, diagnose
 from infimum.diagnostics.base import MOST
+from infimum.diagnostics.classes import runner_up
+from infimum.diagnostics.collect import Collector
 from infimum.diagnostics.proportions import binomial_interval
+from infimum.diagnostics.sums import KeyedSums
 
 
 def outputs(n: int, n_classes: int, seed: int, **others: object) -> tuple[Outputs, np.ndarray]:
@@ -154,3 +162,62 @@ def test_interval_covers(n: int, p: float) -> None:
     # Neither side alone may miss more than .025 + 4·√(.025·.975/2000) = .039.
     assert (low > p).mean() <= 0.039
     assert (high < p).mean() <= 0.039
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n_classes=st.sampled_from([2, 5, 40]),
+    cuts=st.lists(st.integers(0, 600), max_size=4),
+    seed=st.integers(0, 99),
+    empty=st.sampled_from(["argmax", "zero", "nan"]),
+    step=st.sampled_from([None, "0.05"]),
+    labelled=st.booleans(),
+    order=st.randoms(use_true_random=False),
+)
+def test_collectors_of_parts_add_up_to_the_whole(
+    n_classes: int, cuts: list[int], seed: int, empty: str, step: str | None, labelled: bool, order: Random
+) -> None:
+    """The same bits however the rows are split, and in whatever order the parts are added."""
+    n, calibration = 600, 30
+    rng = np.random.default_rng(seed)
+    ops, _ = outputs(n, n_classes, seed, **({} if labelled else {"labels": None}), ids=np.arange(n))
+    top = rng.integers(1, calibration + 2, n)
+    code = level_codes(top, rng.integers(1, top + 1), calibration, step, empty)
+    table = level_by_code(calibration, step, empty)
+
+    def of(start: int, stop: int) -> Collector:
+        block = ops.taken(slice(start, stop)) if start < stop else None
+        found = Collector(ops, table, calibration + 1 if step is None else 20)
+        if block is not None:
+            found.add(block, code[start:stop], block.predicted, None, start)
+        return found
+
+    edges = [0, *sorted(cuts), n]
+    parts = [of(a, b) for a, b in pairwise(edges)]
+    order.shuffle(parts)
+    together = reduce(add, parts)
+    assert together.diagnostics(target=0.8) == of(0, n).diagnostics(target=0.8)
+    np.testing.assert_array_equal(together.levels.values, of(0, n).levels.values)
+
+
+def test_collectors_of_different_things_are_not_added() -> None:
+    ops, _ = outputs(20, 3, 0)
+    of = Collector(ops, level_by_code(30), 31)
+    for other in (
+        Collector(ops, level_by_code(31), 32),
+        Collector(ops, level_by_code(30, None, "nan"), 31),
+        Collector(Outputs(ops.logits), level_by_code(30), 31),
+        Collector(outputs(20, 4, 0)[0], level_by_code(30), 31),
+    ):
+        with pytest.raises(InputError, match="cannot be added"):
+            of + other
+    with pytest.raises(InputError, match="cannot be added"):
+        KeyedSums(np.arange(2), 1) + KeyedSums(np.arange(2), 2)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 99), n_classes=st.sampled_from([2, 10, 32, 33, 300]))
+def test_runner_up_is_the_second_of_a_stable_sort(seed: int, n_classes: int) -> None:
+    logits = np.random.default_rng(seed).integers(0, 5, (200, n_classes)).astype(np.float32)  # many ties
+    first, second = np.argsort(-logits, axis=1, kind="stable")[:, :2].T
+    np.testing.assert_array_equal(runner_up(logits, first), second)

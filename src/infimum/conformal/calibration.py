@@ -23,6 +23,7 @@ from infimum.conformal.scores import Score, keys
 from infimum.conformal.search import count_below, padded
 from infimum.conformal.success import Empty, Step, levels_of
 from infimum.errors import InputError
+from infimum.heap import keep_freed_memory
 from infimum.threads import for_each
 
 logger = logging.getLogger("infimum")
@@ -98,6 +99,7 @@ class Calibration:
             result.count_top[rows] = self.n + 1 - below_top
             result.count_second[rows] = self.n + 1 - below_second
 
+        keep_freed_memory()
         u = None if u is None else check_draws(u, n)
         chunks = self._chunks(n, first_row, least=ROWS)
         if self.n_classes > COLUMNS_FIRST:

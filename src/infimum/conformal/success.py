@@ -88,8 +88,32 @@ def levels_of(
     >>> levels_of(np.array([4, 3]), np.array([1, 3]), 3, empty="zero").tolist()
     [0.75, 0.0]
     """
-    check_empty(empty)
-    levels: Array = level_table(n, step)[count_second]
-    if empty != "argmax":
-        levels[never_singleton(count_top, count_second, n, step)] = 0.0 if empty == "zero" else np.nan
+    levels: Array = level_by_code(n, step, empty)[level_codes(count_top, count_second, n, step, empty)]
     return levels
+
+
+def level_by_code(n: int, step: Step = None, empty: Empty = "argmax") -> Float[np.ndarray, "{n}+3"]:  # noqa: F821
+    """`level_table`, and after it the level of inputs that never get a one-label set, if they have one of their own.
+
+    >>> level_by_code(3, 0.25, "zero").tolist()
+    [1.0, 0.75, 0.5, 0.25, 0.0, 0.0]
+    """
+    check_empty(empty)
+    return np.append(level_table(n, step), np.nan if empty == "nan" else 0.0)
+
+
+def level_codes(
+    count_top: Int[np.ndarray, " n"],
+    count_second: Int[np.ndarray, " n"],
+    n: int,
+    step: Step = None,
+    empty: Empty = "argmax",
+) -> Int[np.ndarray, " n"]:
+    """Where the level of each input stands in `level_by_code`: whole numbers, to be counted.
+
+    >>> level_codes(np.array([4, 3]), np.array([1, 3]), 3, empty="zero").tolist()
+    [1, 5]
+    """
+    if empty == "argmax":
+        return count_second
+    return np.where(never_singleton(count_top, count_second, n, step), n + 2, count_second)

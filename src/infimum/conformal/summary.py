@@ -76,15 +76,20 @@ class LambdaSummary:
         never = never_singleton(counts.count_top, counts.count_second, self.n_calibration, self.step)
         bins = self._weight.shape[1]
         index = counts.count_second + bins * never
-        for into, power in ((self._weight, 1), (self._weight_squared, 2)):
-            if weights is None:
-                into += np.bincount(index, minlength=2 * bins).reshape(2, bins)
-            else:  # one after the other, so that the last bits do not depend on how inputs were cut into chunks
-                np.add.at(into.reshape(-1), index, weights**power)
+        if weights is None:
+            counted = np.bincount(index, minlength=2 * bins).reshape(2, bins)
+            self._weight += counted
+            self._weight_squared += counted
+        else:  # one after the other, so that the last bits do not depend on how inputs were cut into chunks
+            np.add.at(self._weight.reshape(-1), index, weights)
+            np.add.at(self._weight_squared.reshape(-1), index, weights**2)
         self.n += len(index)
 
     def __add__(self, other: LambdaSummary) -> LambdaSummary:
-        """The summary of the inputs of both, which must share calibration, step and reading of empty sets."""
+        """The summary of the inputs of both, which must share calibration, step and reading of empty sets.
+
+        The same bits as one summary of all inputs; with weights, but for the rounding of their sums.
+        """
         ours, theirs = ((s.n_calibration, s.step, s.empty) for s in (self, other))
         if ours != theirs:
             raise InputError(f"summaries of different settings cannot be added: {ours} and {theirs}")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Int, Shaped
 
+from infimum.conformal.ranking import CHUNK, COLUMNS_FIRST
 from infimum.diagnostics.base import MOST, ClassFigures, Proportion, Slice
 from infimum.diagnostics.sums import KeyedSums
 
@@ -20,24 +21,37 @@ def runner_up(logits: Shaped[np.ndarray, "n K"], predicted: Int[np.ndarray, " n"
     >>> runner_up(np.array([[3.0, 1.0, 2.0], [5.0, 5.0, 0.0]]), np.array([0, 0])).tolist()
     [2, 1]
     """
-    second = np.empty(len(logits), dtype=np.int64)
-    for start in range(0, len(logits), size := max(1, 2**20 // logits.shape[1])):
-        block = logits[start : start + size]
-        block = block.copy() if block.dtype.kind == "f" else block.astype(np.float64)
-        block[np.arange(len(block)), predicted[start : start + size]] = -np.inf
-        second[start : start + size] = block.argmax(axis=1)
+    n, n_classes = logits.shape
+    second = np.empty(n, dtype=np.int64)
+    for start in range(0, n, size := max(1, CHUNK // n_classes)):
+        rows = slice(start, start + size)
+        block = logits[rows]
+        block = np.array(block, dtype=block.dtype if block.dtype.kind == "f" else np.float64)
+        block[np.arange(len(block)), predicted[rows]] = -np.inf
+        second[rows] = _largest(block) if n_classes <= COLUMNS_FIRST else block.argmax(axis=1)
     return second
 
 
+def _largest(rows: Shaped[np.ndarray, "n K"]) -> Int[np.ndarray, " n"]:
+    """The argmax of each row, one column against the best so far: numpy's own is slow over short rows."""
+    columns = np.array(rows.T, order="C")
+    best, index = columns[0].copy(), np.zeros(len(rows), dtype=np.uint8)
+    for k, column in enumerate(columns[1:], start=1):
+        # Larger only, so that ties stay with the lower index; k rises, so the last one found is the largest.
+        np.maximum(index, (column > best).view(np.uint8) * np.uint8(k), out=index)
+        np.maximum(best, column, out=best)
+    return index.astype(np.int64)
+
+
 def by_class(
-    names: Sequence[str], predicted: KeyedSums, labels: KeyedSums | None
+    names: Sequence[str], predicted: KeyedSums, labels: KeyedSums | None, scale: int
 ) -> tuple[ClassFigures, ...]:
     """Every class, or of more than 1,000 those that do worst, in the order of their numbers.
 
-    Sums by predicted class, with that of the levels, and by label.
+    Sums by predicted class, with that of the levels times `scale`, and by label.
     """
     n_classes = len(names)
-    level = _means(predicted)
+    level = _means(predicted, scale)
     precision: list[Proportion | None] = [None] * n_classes
     recall = precision
     if labels is not None:
@@ -57,7 +71,7 @@ def badness(figure: ClassFigures) -> tuple[float, float]:
     return (min(known, default=level), level)
 
 
-def worst_slices(names: Sequence[str], pairs: KeyedSums, labelled: bool) -> tuple[Slice, ...]:
+def worst_slices(names: Sequence[str], pairs: KeyedSums, labelled: bool, scale: int) -> tuple[Slice, ...]:
     """The 15 worst pairs (predicted class, runner-up) of at least 20 inputs; a pair's key is K times one + other.
 
     Sorted by the upper end of the accuracy's interval, so that pairs come first that surely do badly and not
@@ -67,7 +81,7 @@ def worst_slices(names: Sequence[str], pairs: KeyedSums, labelled: bool) -> tupl
     groups = pairs.groups.taken(many)
     none: list[Proportion | None] = [None] * len(many)
     accuracies = groups.accuracies() if labelled else none
-    level = _means(pairs)
+    level = _means(pairs, scale)
     found = []
     for at, n, accuracy in zip(many.tolist(), groups.inputs.tolist(), accuracies, strict=True):
         pair, mean = int(pairs.keys[at]), level[at]
@@ -78,7 +92,7 @@ def worst_slices(names: Sequence[str], pairs: KeyedSums, labelled: bool) -> tupl
     return tuple(found[:15])
 
 
-def _means(sums: KeyedSums) -> list[float | None]:
+def _means(sums: KeyedSums, scale: int) -> list[float | None]:
     """Mean level of each group."""
     total, weight = sums.values[0].tolist(), sums.groups.weight.tolist()
-    return [t / w if w > 0 else None for t, w in zip(total, weight, strict=True)]
+    return [t / (w * scale) if w > 0 else None for t, w in zip(total, weight, strict=True)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from infimum.checks import Array
 from infimum.conformal.fitting import true_ranks
@@ -11,10 +13,18 @@ from infimum.diagnostics.base import MOST, Diagnostics, LowInput
 from infimum.diagnostics.classes import by_class, runner_up, worst_slices
 from infimum.diagnostics.levels import LevelTable, RiskCoverage, histogram, reliability
 from infimum.diagnostics.sums import KeyedSums
+from infimum.errors import InputError
 from infimum.outputs import Outputs
 
 FEW_PAIRS = 2**16
 """With no more pairs of classes than this, all have a place; else those that occur."""
+
+FINEST = 2**24
+"""Levels are counted in parts of this where they are not of a coarser scale: a class's mean level is right to 1e-7, and
+sums stay whole numbers up to 500 million inputs."""
+
+BLOCK = 2**16
+"""Rows counted at a time."""
 
 LONGEST = 120
 """Characters kept of a class name or id: text from outside must not fill a report."""
@@ -37,65 +47,109 @@ def diagnose(
     >>> found.lowest[0].id, found.aurc, [c.predicted for c in found.classes]
     ('b', 0.25, [1, 1])
     """
-    collector = Collector(operation)
-    collector.add(operation, levels, operation.weights)
+    table, code = np.unique(levels, return_inverse=True)
+    collector = Collector(operation, table, FINEST)
+    for start in range(0, len(levels), BLOCK):
+        rows = slice(start, start + BLOCK)
+        weights = None if operation.weights is None else operation.weights[rows]
+        block = operation.taken(rows)
+        collector.add(block, code[rows], block.predicted, weights, start)
     return collector.diagnostics(samples, target)
 
 
 class Collector:
     """What `diagnose` counts, of inputs that come block by block, in the order of their rows.
 
-    Memory does not grow with the inputs, but for the distinct levels and the pairs of classes that occur. Every
-    block has labels, or ids, if `like` has.
+    Levels are told by their place in `table` (NaN: none), which whole numbers are made of by `scale`, so that all
+    sums are of whole numbers: two collectors of different rows add up to one of all, the same bits however the rows
+    are split. With weights sums are of floats, and added parts may differ from the whole in the last bits.
+
+    Memory does not grow with the inputs, but for the pairs of classes that occur. Every block has labels, or ids,
+    if `like` has.
     """
 
-    def __init__(self, like: Outputs) -> None:
+    def __init__(self, like: Outputs, table: Float[np.ndarray, " codes"], scale: int) -> None:
         n_classes = like.n_classes
         self.names = class_names(like)
         self.labelled = like.labels is not None
         self.weighted = False
         self.undefined = 0
-        self.levels = KeyedSums(np.empty(0), 2 if self.labelled else 0)
-        """By level: the sums of the true label's position in the row (0: predicted) and of its square."""
-        self._predicted = KeyedSums(np.arange(n_classes), 1)
+        self._table, self._scale = table, min(scale, FINEST)
+        self._units = np.rint(np.nan_to_num(table) * self._scale)
+        self._codes = KeyedSums(np.arange(len(table)), 2 if self.labelled else 0)
         self._labels = KeyedSums(np.arange(n_classes))
         few = n_classes**2 <= FEW_PAIRS
         self._pairs = KeyedSums(np.arange(n_classes**2) if few else np.empty(0, dtype=np.int64), 1)
         self._lowest: list[LowInput] = []
 
     def add(
-        self, block: Outputs, levels: Float[np.ndarray, " n"], weights: Array | None, first_row: int = 0
+        self,
+        block: Outputs,
+        code: Int[np.ndarray, " n"],
+        predicted: Int[np.ndarray, " n"],
+        weights: Array | None,
+        first_row: int = 0,
     ) -> None:
-        """Count the inputs of rows first_row, first_row + 1, …; `weights` (n,) are theirs, not the block's own."""
+        """Count the inputs of rows first_row, first_row + 1, …, at most 2^20 of them.
+
+        `code` (n,) says which level each has; `weights` (n,) are theirs, not the block's own.
+        """
+        levels = self._table.take(code)
         known = np.isfinite(levels)
-        self.undefined += len(levels) - int(known.sum())
+        self.undefined += len(levels) - int(np.count_nonzero(known))
         self.weighted = weights is not None
         if weights is not None:
             known &= weights > 0
-            weights = weights[known]
-        rows = np.flatnonzero(known)
-        predicted = block.predicted
-        second = runner_up(block.logits, predicted)[rows]
-        self._keep_lowest(block, predicted, levels, rows, first_row)
-        levels, predicted = levels[rows], predicted[rows]
+        second = runner_up(block.logits, predicted)
         correct: Array | None = None
         positions: tuple[Array, ...] = ()
-        if block.labels is not None:
-            labels = block.labels[rows]
+        if (labels := block.labels) is not None:
             correct = predicted == labels
-            position = (true_ranks(block.logits, block.labels)[rows] - 1).astype(np.float64)
+            wrong = np.flatnonzero(~correct)
+            position = np.zeros(len(labels))
+            position[wrong] = true_ranks(block.logits[wrong], labels[wrong]) - 1
             positions = (position, position**2)
+        self._keep_lowest(block, predicted, np.where(known, levels, np.inf), first_row)
+        pairs = predicted * len(self.names) + second
+        if not known.all():
+            code, pairs = code[known], pairs[known]
+            positions = tuple(x[known] for x in positions)
+            labels, correct, weights = (None if x is None else x[known] for x in (labels, correct, weights))
+        self._codes.add(code, weights, correct, *positions)
+        self._pairs.add(pairs, weights, correct, self._units.take(code))
+        if labels is not None:
             self._labels.add(labels, weights, correct)
-        self.levels.add(levels, weights, correct, *positions)
-        self._predicted.add(predicted, weights, correct, levels)
-        self._pairs.add(predicted * len(self.names) + second, weights, correct, levels)
+
+    def __add__(self, other: Collector) -> Collector:
+        """The collector of the rows of both; raises InputError unless both count the same things."""
+        ours, theirs = ((c.names, c.labelled, c._table.tolist(), c._scale) for c in (self, other))
+        if repr(ours) != repr(theirs):  # as text, NaN is itself
+            raise InputError("collectors of other classes, levels, or without labels cannot be added")
+        both = copy(self)
+        both.weighted = self.weighted or other.weighted
+        both.undefined = self.undefined + other.undefined
+        both._codes = self._codes + other._codes
+        both._pairs = self._pairs + other._pairs
+        both._labels = self._labels + other._labels
+        both._lowest = _lowest([*self._lowest, *other._lowest])
+        return both
+
+    @property
+    def levels(self) -> KeyedSums:
+        """By level: the sums of the true label's position in the row (0: predicted) and of its square."""
+        met = self._codes.taken(self._codes.groups.inputs > 0)
+        levels = self._table[met.keys]
+        return met.by(levels, np.unique(levels))
 
     def diagnostics(
         self, samples: tuple[Array, Array] | None = None, target: float | None = None
     ) -> Diagnostics:
         """The figures of all inputs added; the rest as in `diagnose`."""
-        table = LevelTable(self.levels.keys, self.levels.groups)
+        found = self.levels
+        table = LevelTable(found.keys, found.groups)
         n = int(table.groups.inputs.sum())
+        n_classes = len(self.names)
+        predicted = self._pairs.by(self._pairs.keys // n_classes, np.arange(n_classes))
         curve = RiskCoverage.of(table) if self.labelled and n else None
         return Diagnostics(
             n=n,
@@ -107,18 +161,16 @@ class Collector:
             risk_coverage=() if curve is None else curve.points(),
             aurc=None if curve is None else curve.area(),
             wanted=() if curve is None else curve.wanted(target),
-            classes=by_class(self.names, self._predicted, self._labels if self.labelled else None),
-            slices=worst_slices(self.names, self._pairs, self.labelled),
+            classes=by_class(self.names, predicted, self._labels if self.labelled else None, self._scale),
+            slices=worst_slices(self.names, self._pairs, self.labelled, self._scale),
             lowest=tuple(self._lowest),
         )
 
-    def _keep_lowest(
-        self, block: Outputs, predicted: Array, levels: Array, rows: Array, first_row: int
-    ) -> None:
-        """The inputs of lowest level so far, ties in the order of their rows."""
+    def _keep_lowest(self, block: Outputs, predicted: Array, levels: Array, first_row: int) -> None:
+        """The inputs of lowest level so far; `levels` are infinite where there is none."""
         most = MOST["lowest"]
-        if len(self._lowest) == most:
-            rows = rows[levels[rows] < self._lowest[-1].level]
+        below = self._lowest[-1].level if len(self._lowest) == most else np.inf
+        rows = np.flatnonzero(levels < below)
         if len(rows) > most:
             rows = rows[levels[rows] <= np.partition(levels[rows], most - 1)[most - 1]]
         rows = rows[np.argsort(levels[rows], kind="stable")][:most]
@@ -133,7 +185,12 @@ class Collector:
             )
             for row in rows.tolist()
         ]
-        self._lowest = sorted([*self._lowest, *found], key=lambda low: low.level)[:most]
+        self._lowest = _lowest([*self._lowest, *found])
+
+
+def _lowest(inputs: list[LowInput]) -> list[LowInput]:
+    """Those of lowest level, ties in the order of their rows."""
+    return sorted(inputs, key=lambda low: (low.level, low.row))[: MOST["lowest"]]
 
 
 def class_names(outputs: Outputs) -> list[str]:
