@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, takewhile
 from pathlib import Path
@@ -204,11 +205,17 @@ def score_to_file(
     missing = [start for start in starts if start not in there]
     saturated, done = 0, len(there)
     try:
-        for start, table, of_part in (engine or PartScorer.parts)(scorer, missing):
-            folder.write(start, min(n, start + rows), table)
-            saturated, done = saturated + of_part, done + 1
-            if progress is not None:
-                progress(min(n, done * rows), n)
+        with ThreadPoolExecutor(1) as writer:  # a part is written while the next one is scored
+            written: Future[None] | None = None
+            for start, table, of_part in (engine or PartScorer.parts)(scorer, missing):
+                if written is not None:
+                    written.result()
+                written = writer.submit(folder.write, start, min(n, start + rows), table)
+                saturated, done = saturated + of_part, done + 1
+                if progress is not None:
+                    progress(min(n, done * rows), n)
+            if written is not None:
+                written.result()
     except BaseException:
         if not folder.found():  # nothing to go on from
             folder.remove()
