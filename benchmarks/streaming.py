@@ -1,12 +1,11 @@
-"""Rows streamed from Parquet: time against raw read and scoring in memory, and the most memory of each process.
+"""Rows streamed from Parquet and from a folder of npz: time against raw read and scoring in memory, and most memory.
 
-    python benchmarks/streaming.py [--rows 10000000] [--classes 10] [--runs 3] [--ray]
+    python benchmarks/streaming.py [--rows 10000000] [--classes 10] [--runs 5] [--ray]
 
-Every line is a process of its own (its peak RSS holds the imports, about 150 MiB); times are medians and leave out
-imports. The Parquet file is written to a temporary folder first, and has been read once, so that it is in the
-cache. With --ray, the same scoring by Ray with 1 and 2 workers, the start of Ray left out. Processor seconds are
-those of the process and its threads (not of Ray's workers): on a machine that is busy with other work they say more
-than seconds do.
+The files are written to a temporary folder first and are in the system's cache. Every line is a process of its own
+(its peak RSS holds the imports, about 150 MiB). The processes take turns, so that a busy machine slows all of them;
+times are medians and leave out imports and a first run. With --ray, the same scoring by Ray with 1 and 2 workers, the
+start of Ray left out. Processor seconds are those of the process and its threads (not of Ray's workers).
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import resource
 import statistics
 import subprocess
@@ -22,18 +20,26 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from multiprocessing import Process
 from pathlib import Path
+from subprocess import PIPE
 
 import numpy as np
+from timing import machine, print_table
 
 from infimum import Outputs, assess
 from infimum.conformal import LambdaSummary, calibrate
-from infimum.scoring import FileSource, score_to_file
+from infimum.scoring import Engine, FileSource, score_to_file
 from infimum.stream import open_stream
+
+PART = 2**20
+"""Rows of a row group, and of an npz."""
 
 
 def write(folder: Path, rows: int, classes: int) -> None:
-    """A calibration of 1,000 rows, and the operation in row groups of 2**20."""
+    """A calibration of 1,000 rows, and the operation as a Parquet file and as a folder of npz."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -44,88 +50,119 @@ def write(folder: Path, rows: int, classes: int) -> None:
         return Outputs(logits, (logits + rng.gumbel(size=logits.shape)).argmax(axis=1))
 
     outputs(1000).save(folder / "cal.npz")
+    (folder / "ops").mkdir()
     schema = pa.schema([("logits", pa.list_(pa.float32(), classes)), ("labels", pa.int64())])
     with pq.ParquetWriter(folder / "ops.parquet", schema) as writer:
-        for start in range(0, rows, 2**20):
-            block = outputs(min(2**20, rows - start))
+        for start in range(0, rows, PART):
+            block = outputs(min(PART, rows - start))
+            block.save(folder / "ops" / f"part-{start:012d}.npz")
             logits = pa.FixedSizeListArray.from_arrays(pa.array(block.logits.reshape(-1)), classes)
             writer.write_table(pa.table({"logits": logits, "labels": block.labels}, schema=schema))
 
 
-def jobs(folder: Path) -> dict[str, Callable[[], Callable[[], object]]]:
-    """What is timed, by name; the outer call prepares and is not timed."""
-    labelled, path = Outputs.load(folder / "cal.npz"), folder / "ops.parquet"
+def work_of(job: str, folder: Path) -> Callable[[], object]:
+    """What is timed, prepared; a job's name is what is done and where the rows lie."""
+    labelled = Outputs.load(folder / "cal.npz")
     cal = calibrate(labelled.logits, labelled.labels)
+    done, _, where = job.partition(" ")
+    path = folder / ("ops" if where == "npz" else "ops.parquet")
+    ops = Outputs.load(path) if where == "memory" else None
 
     def read() -> object:
         return sum(len(block) for _, block in open_stream(path).blocks())
 
-    def stream_lambda() -> object:
+    def streamed() -> object:
         summary = LambdaSummary(cal.n)
         for row, block in open_stream(path).blocks():
             summary.add(cal.top_two(block.logits, first_row=row))
         return summary.value
 
-    def score(engine: object = None) -> object:
-        out = folder / f"levels-{os.getpid()}-{time.monotonic_ns()}.npz"
+    def in_memory(ops: Outputs) -> object:
+        summary = LambdaSummary(cal.n)
+        summary.add(cal.top_two(ops.logits))
+        return summary.value
+
+    def score(engine: Engine | None = None) -> object:
+        out = folder / f"levels-{os.getpid()}.npz"
         made = score_to_file(FileSource(path), cal, out, engine=engine)
         out.unlink()
         return made.mean
 
-    def in_memory() -> Callable[[], object]:
-        ops = Outputs.load(path)
+    def assessed() -> object:
+        return assess(labelled, open_stream(path) if ops is None else ops).lambda_.value
 
-        def work() -> object:
-            summary = LambdaSummary(cal.n)
-            summary.add(cal.top_two(ops.logits))
-            return summary.value
+    if done.startswith("ray"):
+        import ray
 
-        return work
+        from infimum.distributed.ray_engine import RayEngine
 
-    def assess_in_memory() -> Callable[[], object]:
-        ops = Outputs.load(path)
-        return lambda: assess(labelled, ops).lambda_.value
-
-    def by_ray(workers: int) -> Callable[[], Callable[[], object]]:
-        def prepared() -> Callable[[], object]:
-            import ray
-
-            from infimum.distributed.ray_engine import RayEngine
-
-            ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
-            return lambda: score(RayEngine(workers))
-
-        return prepared
-
-    return {
-        "read": lambda: read,
-        "memory": in_memory,
-        "stream": lambda: stream_lambda,
-        "score": lambda: score,
-        "assess-memory": assess_in_memory,
-        "assess": lambda: lambda: assess(labelled, open_stream(path)).lambda_.value,
-        "ray-1": by_ray(1),
-        "ray-2": by_ray(2),
+        workers = int(done[-1])
+        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+        return lambda: score(RayEngine(workers))
+    works = {
+        "read": read,
+        "lambda": streamed if ops is None else partial(in_memory, ops),
+        "score": score,
+        "assess": assessed,
     }
+    return works[done]
 
 
 WORDS = {
-    "read": "raw read of the Parquet file, checked",
-    "memory": "λ and its error, rows in memory already",
-    "stream": "λ and its error, streamed",
-    "score": "`infimum score`, streamed to an npz",
-    "assess-memory": "assess(), rows in memory already",
-    "assess": "assess(), streamed",
-    "ray-1": "`infimum score --engine ray`, 1 worker",
-    "ray-2": "`infimum score --engine ray`, 2 workers",
+    "lambda memory": "λ and its error, rows in memory already",
+    "assess memory": "assess(), rows in memory already",
+    "read parquet": "Parquet: raw read, checked",
+    "lambda parquet": "Parquet: λ and its error, streamed",
+    "assess parquet": "Parquet: assess(), streamed",
+    "score parquet": "Parquet: `infimum score`, streamed to an npz",
+    "read npz": "npz folder: raw read, checked",
+    "lambda npz": "npz folder: λ and its error, streamed",
+    "assess npz": "npz folder: assess(), streamed",
+    "ray-1 parquet": "Parquet: `infimum score --engine ray`, 1 worker",
+    "ray-2 parquet": "Parquet: `infimum score --engine ray`, 2 workers",
 }
 
+REPORTED = ("seconds", "processor", "memory", "found")
 
-def measure(job: str, folder: Path, runs: int) -> dict[str, float]:
-    """Median seconds and peak MiB of a job in a process of its own, and what it found."""
-    command = [sys.executable, __file__, "--job", job, "--folder", str(folder), "--runs", str(runs)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return json.loads(done.stdout.splitlines()[-1])
+
+def serve(job: str, folder: Path) -> None:
+    """Prepare a job, and run it for every line that comes: seconds, processor seconds, peak MiB, and what it found."""
+    work = work_of(job, folder)
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        began, used = time.perf_counter(), time.process_time()
+        found = work()
+        times = (time.perf_counter() - began, time.process_time() - used)
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+        print(json.dumps(dict(zip(REPORTED, (*times, memory, found), strict=True))), flush=True)
+
+
+def measure(jobs: list[str], folder: Path, runs: int) -> dict[str, dict[str, float]]:
+    """Medians of each job's seconds, its peak, and what it found; one run before is not counted."""
+    command = [sys.executable, __file__, "--folder", str(folder), "--job"]
+    found: dict[str, list[dict[str, float]]] = {job: [] for job in jobs}
+    with ExitStack() as stack:
+        processes = {}
+        for job in jobs:
+            started = subprocess.Popen([*command, job], stdin=PIPE, stdout=PIPE, text=True)
+            processes[job] = stack.enter_context(started)
+            started.stdout.readline()  # type: ignore[union-attr]
+        for run in range(runs + 1):
+            for job, process in processes.items():
+                process.stdin.write("run\n")  # type: ignore[union-attr]
+                process.stdin.flush()  # type: ignore[union-attr]
+                line = json.loads(process.stdout.readline())  # type: ignore[union-attr]
+                if run:
+                    found[job].append(line)
+        for process in processes.values():
+            process.stdin.close()  # type: ignore[union-attr]
+    return {
+        job: {
+            **lines[-1],
+            **{key: statistics.median(line[key] for line in lines) for key in ("seconds", "processor")},
+        }
+        for job, lines in found.items()
+    }
 
 
 def main() -> None:
@@ -133,53 +170,59 @@ def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--rows", type=int, default=10_000_000)
     options.add_argument("--classes", type=int, default=10)
-    options.add_argument("--runs", type=int, default=3)
+    options.add_argument("--runs", type=int, default=5)
     options.add_argument("--ray", action="store_true")
     options.add_argument("--job")
     options.add_argument("--folder", type=Path)
     given = options.parse_args()
     if given.job:
-        work = jobs(given.folder)[given.job]()
-        times, processor = [], []
-        for _ in range(given.runs):
-            began, used = time.perf_counter(), time.process_time()
-            found = work()
-            times.append(time.perf_counter() - began)
-            processor.append(time.process_time() - used)
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
-        document = {
-            "seconds": statistics.median(times),
-            "processor": statistics.median(processor),
-            "memory": memory,
-            "found": found,
-        }
-        print(json.dumps(document))
+        serve(given.job, given.folder)
         return
+    print(machine("pyarrow"))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write(folder, given.rows, given.classes)
+        # Not in this process: its peak would be the least of those that it starts.
+        writing = Process(target=write, args=(folder, given.rows, given.classes))
+        writing.start()
+        writing.join()
         size = (folder / "ops.parquet").stat().st_size / 2**20
-        chosen = [job for job in WORDS if given.ray or not job.startswith("ray")]
-        found = {job: measure(job, folder, given.runs) for job in chosen}
-    larger = max(found["read"]["seconds"], found["memory"]["seconds"])
-    print(
-        f"{given.rows:,} rows x {given.classes} classes, {size:,.0f} MiB of Parquet, {os.cpu_count()} cores, "
-        f"load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}, numpy {np.__version__}"
-    )
-    print(
-        "\n| work | seconds | / larger of read and scoring | / in memory | processor seconds | peak RSS, MiB |"
-    )
-    print("|---|---|---|---|---|---|")
+        jobs = [job for job in WORDS if given.ray or not job.startswith("ray")]
+        found = measure(jobs, folder, given.runs)
+    print(f"{given.rows:,} rows × {given.classes} classes, {size:,.0f} MiB of Parquet.\n")
+    rows = []
     for job, of in found.items():
-        beside = {"stream": "memory", "assess": "assess-memory"}.get(job)
-        ratio = f"{of['seconds'] / found[beside]['seconds']:.2f}" if beside else ""
-        print(
-            f"| {WORDS[job]} | {of['seconds']:.2f} | {of['seconds'] / larger:.2f} | {ratio} | "
-            f"{of['processor']:.2f} | {of['memory']:.0f} |"
+        done, where = job.split(" ")
+        floor, own = found["lambda memory"], found.get(f"{done} memory", {})
+        ratios = ["", ""]
+        if where != "memory" and done != "read":
+            raw = found[f"read {where}"]["seconds"]
+            ratios = [
+                f"{of['seconds'] / max(raw, base['seconds']):.2f}" if base else "" for base in (floor, own)
+            ]
+        rows.append(
+            (
+                WORDS[job],
+                f"{of['seconds']:.2f}",
+                *ratios,
+                f"{of['processor']:.2f}",
+                f"{of['memory']:.0f}",
+            )
         )
-    same = found["stream"]["found"] == found["memory"]["found"]
-    same &= found["assess"]["found"] == found["assess-memory"]["found"]
-    print(f"\nλ streamed and in memory: {'the same bits' if same else 'DIFFERENT'}")
+    heads = (
+        "work",
+        "seconds",
+        "/ larger of read and λ in memory",
+        "/ larger of read and the same in memory",
+        "processor seconds",
+        "peak RSS, MiB",
+    )
+    print_table(heads, rows)
+    for done in ("lambda", "assess"):
+        same = len({of["found"] for job, of in found.items() if job.startswith(done)}) == 1
+        print(f"\n{done} of {' and '.join(j for j in found if j.startswith(done))}: {SAME[same]}")
+
+
+SAME = {True: "the same bits.", False: "DIFFERENT."}
 
 
 if __name__ == "__main__":
