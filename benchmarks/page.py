@@ -1,4 +1,4 @@
-"""Run the speed benchmarks and put what they print into docs/benchmarks.md, section by section.
+"""Run the speed benchmarks and put what they print into docs/benchmarks.md, section by section, or into another page.
 
     python benchmarks/page.py               # every section
     python benchmarks/page.py gmm_fit sobol # only these; the others stay as they are
@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "benchmarks.md"
+DOCS = HERE.parent / "docs"
+PAGE = DOCS / "benchmarks.md"
 
 INTRO = """# Benchmarks
 
@@ -80,9 +81,14 @@ SECTIONS = {
 }
 
 
+ELSEWHERE = {"streaming": DOCS / "how-to" / "large-data.md"}
+"""Benchmarks whose table stands between two marks in a page that is written by hand."""
+
+
 def printed(name: str) -> str:
     """What the benchmark prints."""
-    command = [sys.executable, str(HERE / f"{name}.py"), *SECTIONS[name].arguments]
+    arguments = SECTIONS[name].arguments if name in SECTIONS else ()
+    command = [sys.executable, str(HERE / f"{name}.py"), *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
@@ -93,14 +99,26 @@ def section(name: str, found: str) -> str:
     return f"<!-- {name} -->\n## {title}\n\n{text}\n\n    {command}\n\n{found}\n<!-- end {name} -->\n"
 
 
+def put_between(page: Path, name: str, found: str) -> None:
+    """Replace what stands between the marks of `name`."""
+    begin, end = f"<!-- {name} -->\n", f"<!-- end {name} -->\n"
+    text = page.read_text(encoding="utf-8")
+    before, after = text.index(begin) + len(begin), text.index(end)
+    page.write_text(f"{text[:before]}\n{found}\n\n{text[after:]}", encoding="utf-8")
+
+
 def main() -> None:
     """Write the page."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("names", nargs="*", choices=[*SECTIONS, []])
-    names = parser.parse_args().names or [name for name in SECTIONS if name != "peers"]
+    parser.add_argument("names", nargs="*", choices=[*SECTIONS, *ELSEWHERE, []])
+    names = parser.parse_args().names or [name for name in [*SECTIONS, *ELSEWHERE] if name != "peers"]
     for name in names:
         print(f"{name} …", flush=True)
-        new = section(name, printed(name))
+        found = printed(name)
+        if name in ELSEWHERE:
+            put_between(ELSEWHERE[name], name, found)
+            continue
+        new = section(name, found)
         old = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
         kept = dict(re.findall(r"(?s)<!-- (\w+) -->\n(.*?<!-- end \1 -->\n)", old))
         kept = {key: f"<!-- {key} -->\n{body}" for key, body in kept.items()} | {name: new}

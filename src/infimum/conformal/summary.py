@@ -18,6 +18,9 @@ from infimum.conformal.calibration import TopTwo
 from infimum.conformal.success import Empty, Step, check_empty, level_table, never_singleton
 from infimum.errors import InputError
 
+BLOCK = 2**14
+"""Inputs counted at a time, at least."""
+
 
 @dataclass(frozen=True)
 class StandardError:
@@ -73,6 +76,12 @@ class LambdaSummary:
 
     def add(self, counts: TopTwo, weights: Float[np.ndarray, " m"] | None = None) -> None:
         """Count these inputs, each with its weight (1 if None)."""
+        size = max(BLOCK, 4 * self._weight.size)  # what is made of a block stays in the cache
+        for start in range(0, len(counts.count_second), size):
+            rows = slice(start, start + size)
+            self._add(TopTwo(*(x[rows] for x in counts)), None if weights is None else weights[rows])
+
+    def _add(self, counts: TopTwo, weights: Array | None) -> None:
         never = never_singleton(counts.count_top, counts.count_second, self.n_calibration, self.step)
         bins = self._weight.shape[1]
         index = counts.count_second + bins * never
