@@ -12,6 +12,7 @@ from conftest_types import Toy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import infimum.stream_features as stream_features
 from infimum import InputError, Outputs, Stopping, assess
 from infimum.conformal import LAC, calibrate
 from infimum.stream import OutputsStream, open_stream
@@ -129,17 +130,86 @@ def test_calibration_rows_are_found_in_a_stream(toy: Toy, calibration: Outputs) 
     assert any("2 of the 2500 operation inputs are calibration rows" in w for w in warnings)
 
 
-def test_samples_come_from_manifold_data_only(toy: Toy, calibration: Outputs) -> None:
+STOP = Stopping("samples", max_samples=2000, batch=1000)
+
+
+def test_samples_of_manifold_data_are_the_same(toy: Toy, calibration: Outputs) -> None:
     ops = toy.outputs(N, np.random.default_rng(3))
-    stream = streamed(ops, [700])
-    stop = Stopping("samples", max_samples=2000, batch=1000)
-    options = {"head": toy.head, "manifold_data": ops.features[:300], "stopping": stop}
-    assert plain(assess(calibration, stream, **options)) == plain(assess(calibration, ops, **options))
-    result = assess(calibration, stream, head=toy.head)
-    assert result.lambda_.source == "operation"
-    assert any("streamed" in note for note in result.notes)
-    with pytest.raises(InputError, match="operation in memory"):
-        assess(calibration, stream, head=toy.head, manifold="kernel")
+    options = {"head": toy.head, "manifold_data": ops.features[:300], "stopping": STOP}
+    assert plain(assess(calibration, streamed(ops, [700]), **options)) == plain(
+        assess(calibration, ops, **options)
+    )
+    with pytest.raises(InputError, match="kernel manifold needs features"):
+        assess(calibration, streamed(whole(toy), [700]), head=toy.head, manifold="kernel")
+
+
+@pytest.mark.parametrize("manifold", ["kernel", "class-gaussians", "gmm"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_manifold_of_a_stream_is_that_in_memory(
+    toy: Toy, calibration: Outputs, manifold: str, weighted: bool
+) -> None:
+    ops = toy.outputs(N, np.random.default_rng(3))
+    if weighted:
+        ops = Outputs(ops.logits, ops.labels, ops.features, weights=WAYS["weighted"][0]["weights"])
+    options = {"head": toy.head, "manifold": manifold, "stopping": STOP}
+    ours = assess(calibration, streamed(ops, [700, 1]), **options)
+    assert ours.lambda_.source == "manifold"
+    assert plain(ours) == plain(assess(calibration, ops, **options))
+
+
+@pytest.mark.parametrize(
+    ("manifold", "weighted", "n", "note"),
+    [
+        ("kernel", False, 600, "fitted to the features of 600 of the 2500 operation inputs"),
+        ("kernel", True, 600, "fitted to the features of 600 of the 2500"),
+        ("class-gaussians", True, 600, "fitted to the features of 600 of the 2500"),
+        ("class-gaussians", False, N, "moments of all 2500 operation features"),
+    ],
+)
+def test_of_many_rows_some_or_their_moments_are_kept(
+    toy: Toy,
+    calibration: Outputs,
+    monkeypatch: pytest.MonkeyPatch,
+    manifold: str,
+    weighted: bool,
+    n: int,
+    note: str,
+) -> None:
+    """The same however the blocks are cut; λ is near that of a manifold of all features, which is in memory."""
+    monkeypatch.setattr(stream_features, "ROWS", 600)
+    ops = toy.outputs(N, np.random.default_rng(3))
+    if weighted:
+        ops = Outputs(ops.logits, ops.labels, ops.features, weights=WAYS["weighted"][0]["weights"])
+    options = {
+        "head": toy.head,
+        "manifold": manifold,
+        "stopping": Stopping("samples", max_samples=40_000),
+        "exchangeability": False,
+    }
+    found = [assess(calibration, streamed(ops, sizes), **options) for sizes in ([700, 1], [N], [3, 991])]
+    assert len({result.to_json() for result in found}) == 1
+    assert found[0].manifold["n"] == n
+    assert any(note in text for text in found[0].notes)
+    error = found[0].lambda_.standard_error
+    # The toy's features are Gaussians by class; 4 errors, of which the calibration's is common to both.
+    assert abs(found[0].lambda_.value - assess(calibration, ops, **options).lambda_.value) < 4 * np.hypot(
+        error.sampling, error.manifold
+    )
+
+
+def test_rows_kept_are_of_weight_and_drawn_evenly() -> None:
+    weights = (np.arange(1000) % 3 == 0).astype(float)
+    some = stream_features.rows_kept(1000, stream_features.NUMBERS // 200, weights, seed=1)
+    assert len(set(some.tolist())) == 200
+    assert weights[some].all()
+    assert stream_features.rows_kept(1000, stream_features.NUMBERS // 400, weights, seed=1).tolist() == list(
+        range(0, 1000, 3)
+    )
+    drawn = np.concatenate(
+        [stream_features.rows_kept(40, stream_features.NUMBERS // 10, None, s) for s in range(2000)]
+    )
+    # Each of 40 rows in 2,000 draws of 10: 500 on average, deviation √(2000·¼·¾) = 19.4; 5 of them refute evenness.
+    assert np.abs(np.bincount(drawn, minlength=40) - 500).max() < 97
 
 
 @pytest.mark.parametrize(

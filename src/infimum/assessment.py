@@ -21,7 +21,7 @@ from infimum.conformal.success import Empty, Step
 from infimum.errors import InputError
 from infimum.head import AnyHead
 from infimum.judging import Method, check_method, judging_bounds
-from infimum.manifold import Manifold
+from infimum.manifold import Manifold, fit_moments
 from infimum.manifold.by_name import Bandwidth, ManifoldName, fit_manifold
 from infimum.outputs import Outputs, check_one_network
 from infimum.overlap import rows_also_in
@@ -30,6 +30,7 @@ from infimum.results import Assessment, CalibrationFacts, LambdaEstimate, Succes
 from infimum.sampling import Draw, Progress, Stopping, sample_lambda
 from infimum.scan import scan
 from infimum.stream import OutputsStream
+from infimum.stream_features import StreamFeatures
 
 logger = logging.getLogger("infimum")
 
@@ -66,8 +67,8 @@ def assess(
     ----------
     calibration, operation
         Labelled outputs that training has not seen; outputs of operational inputs, labels optional (λ*), in
-        memory or as a stream (`open_stream`), with the same result. Features are not kept of a stream: to
-        sample, give manifold data.
+        memory or as a stream (`open_stream`), with the same result. Of a stream's features 50,000 are kept, so
+        that of more a manifold is fitted to some, or, class Gaussians, to the moments of all.
     tuning
         Labelled outputs for `k_reg="auto"` and `temperature="fit"`, else a part of the calibration is set aside.
     head, manifold_data
@@ -131,7 +132,10 @@ def assess(
     )
 
     stream = OutputsStream.of(operation) if isinstance(operation, Outputs) else operation
-    found = scan(stream, calibration, conformal, step, empty, seed, exchangeability)
+    kept = None
+    if source is not None and isinstance(operation, OutputsStream) and manifold_data is None:
+        kept = StreamFeatures(operation, source[1], manifold, covariance, seed)
+    found = scan(stream, calibration, conformal, step, empty, seed, exchangeability, kept)
     real = found.summary
     on_operation = LambdaEstimate(
         value=real.value,
@@ -150,13 +154,20 @@ def assess(
     else:
         features, head = source
         weights = operation.weights if manifold_data is None else None
-        sampled = _draw_by_weight(features, weights, seed)
-        logits = head.logits(sampled)
-        predicted = logits.argmax(axis=1)
-        law = fit_manifold(manifold, sampled, predicted, components, covariance, bandwidth, seed, logits)
+        if kept is not None and kept.note is not None:
+            notes.append(kept.note)
+        if kept is not None and kept.moments is not None:
+            law, behind = fit_moments(kept.moments, covariance), real
+        else:
+            if kept is not None:
+                features, weights = kept.features, kept.weights
+            sampled = _draw_by_weight(features, weights, seed)
+            logits = head.logits(sampled)
+            predicted = logits.argmax(axis=1)
+            law = fit_manifold(manifold, sampled, predicted, components, covariance, bandwidth, seed, logits)
+            behind = LambdaSummary(conformal.n, step, empty)
+            behind.add(conformal.top_two(head.logits(features)), weights)
         logger.info("fitted %s to %d features", law.fit.name, law.fit.n)
-        behind = LambdaSummary(conformal.n, step, empty)
-        behind.add(conformal.top_two(head.logits(features)), weights)
         manifold_lambda = behind.value
         run = sample_lambda(law, head, conformal, stopping, seed, step, empty, progress, draw)
         interrupted = run.interrupted
@@ -238,9 +249,8 @@ def _features_and_head(
         raise InputError(f"manifold must be one of {', '.join(get_args(ManifoldName))}, not {manifold!r}")
     if head is not None and head.n_classes != n_classes:
         raise InputError(f"{head.name} has {head.n_classes} classes, the calibration has {n_classes}")
-    features = (
-        operation.features if manifold_data is None and isinstance(operation, Outputs) else manifold_data
-    )
+    own = (operation.first if isinstance(operation, OutputsStream) else operation).features
+    features = own if manifold_data is None else manifold_data
     if manifold == "none":
         return None
     if features is not None and head is not None:
@@ -249,7 +259,7 @@ def _features_and_head(
         missing = (
             "the prediction layer (head)"
             if head is None
-            else "features: manifold data, or those of an operation in memory"
+            else "features: manifold data, or those of the operation"
         )
         raise InputError(f"the {manifold} manifold needs {missing}")
     if manifold_data is not None:
@@ -260,8 +270,6 @@ def _features_and_head(
 def _why_no_manifold(manifold: str | None, head: AnyHead | None, operation: Outputs | OutputsStream) -> str:
     if manifold == "none":
         return "no manifold was asked for: λ is that of the operation inputs"
-    if head is not None and isinstance(operation, OutputsStream):
-        return "the operation is streamed, without keeping features to sample from: λ is that of its inputs"
     features = (operation.first if isinstance(operation, OutputsStream) else operation).features
     missing = [what for what, have in (("head", head), ("features", features)) if have is None]
     return f"without {' and '.join(missing)} nothing is sampled: λ is that of the operation inputs"

@@ -22,6 +22,7 @@ from infimum.outputs import Outputs
 from infimum.overlap import KnownRows
 from infimum.provenance import ARRAYS, Fingerprint
 from infimum.stream import OutputsStream
+from infimum.stream_features import StreamFeatures
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +89,12 @@ def scan(
     empty: Empty,
     seed: int,
     exchangeability: bool,
+    kept: StreamFeatures | None = None,
 ) -> Scan:
-    """Read the operation once. Raises InputError where a block cannot be read or does not fit."""
+    """Read the operation once, and add its features to those `kept`.
+
+    Raises InputError where a block cannot be read or does not fit.
+    """
     first, weights, n = operation.first, operation.weights, conformal.n
     summary = LambdaSummary(n, step, empty)
     runner_up = np.zeros(n + 2, dtype=np.int64)
@@ -108,6 +113,8 @@ def scan(
             right.add((counts.predicted == block.labels).astype(np.int64), weight, None)
         if sample is not None:
             sample.add(block, row)
+        if kept is not None:
+            kept.add(row, block)
     of_right = right.groups.weight
     return Scan(
         n=operation.n,

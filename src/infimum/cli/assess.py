@@ -238,8 +238,8 @@ def assess(
     infimum assess --model net.onnx --calibration-data labelled --operation-data images.npy --out results
 
     With --model the network's outputs lie in a temporary folder (TMPDIR) and are mapped, not held in memory.
-    --operation is read block by block, in memory that does not grow with it; only where its features are to be
-    sampled from (--head without --manifold-data) is it read whole.
+    --operation is read block by block, in memory that does not grow with it; only where another --method than
+    clopper_pearson decides is it read whole.
     """
     import infimum
     from infimum.files import check_can_make, read_arrays, write_bytes
@@ -269,8 +269,8 @@ def assess(
         "operation": (operation_data, operation_labels),
         "tuning": (tuning_data, tuning_labels),
     }
-    # Features to sample from must be in memory; nothing else need be.
-    streamed = head is None or manifold_data is not None or manifold is ManifoldName.none
+    # A bound of another method reads the operation more than once.
+    streamed = method is JudgeName.clopper_pearson
     with (
         outputs_of(network, files, data, silent, streamed) as (labelled, operated, own_head),
         assessing_progress(silent) as (progress, rows_read),
