@@ -291,3 +291,58 @@ def test_draws_do_not_depend_on_where_reading_begins(toy: Toy, calibration: Outp
         np.testing.assert_array_equal(
             cal.success_levels(block.logits, first_row=row), levels[row : row + len(block)]
         )
+
+
+def damaged_parquet(path: Path) -> None:
+    """50,000 rows in five row groups, of which the fourth cannot be unpacked."""
+    import pyarrow.parquet as pq
+
+    Outputs(np.random.default_rng(0).normal(size=(50_000, 4))).save(path)
+    pq.write_table(pq.read_table(path), path, row_group_size=10_000)
+    begin = pq.ParquetFile(path).metadata.row_group(3).column(0).data_page_offset
+    data = bytearray(path.read_bytes())
+    data[begin : begin + 40] = bytes([255]) * 40
+    path.write_bytes(data)
+
+
+def test_a_damaged_row_group_is_named(calibration: Outputs, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="Parquet is an optional extra")
+    damaged_parquet(tmp_path / "ops.parquet")
+    with pytest.raises(InputError, match=r"ops\.parquet is damaged in row group 3, .* rows 30000 to 39999"):
+        assess(calibration, open_stream(tmp_path / "ops.parquet"))
+
+
+def test_a_missing_value_is_named(calibration: Outputs, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow", reason="Parquet is an optional extra")
+    import pyarrow.parquet as pq
+
+    rows = np.eye(5000, 4).tolist()
+    rows[4321] = None
+    pq.write_table(pa.table({"logits": rows}), tmp_path / "ops.parquet", row_group_size=1000)
+    with pytest.raises(InputError, match=r"missing .*, the first in row 4321"):
+        assess(calibration, open_stream(tmp_path / "ops.parquet"))
+
+
+@pytest.mark.parametrize("suffix", ["npz", "parquet"])
+@pytest.mark.parametrize("rows", [1500, 2600])
+def test_a_file_that_changes_after_it_was_opened_is_refused(
+    calibration: Outputs, toy: Toy, tmp_path: Path, suffix: str, rows: int
+) -> None:
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow", reason="Parquet is an optional extra")
+    path = tmp_path / f"ops.{suffix}"
+    whole(toy).save(path)
+    stream = open_stream(path)
+    toy.outputs(rows, np.random.default_rng(3)).save(path)
+    with pytest.raises(InputError, match="changed meanwhile"):
+        assess(calibration, stream)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "parquet"])
+def test_three_rows_are_a_stream(toy: Toy, calibration: Outputs, tmp_path: Path, suffix: str) -> None:
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow", reason="Parquet is an optional extra")
+    few = toy.outputs(3, np.random.default_rng(3))
+    few.save(tmp_path / f"ops.{suffix}")
+    ours = assess(calibration, open_stream(tmp_path / f"ops.{suffix}"))
+    assert plain(ours) == plain(assess(calibration, few))

@@ -82,6 +82,10 @@ def npz_blocks(
                 missing = [name for name in names if name not in arrays]
                 if missing:
                     raise InputError(f"{path} lacks {', '.join(missing)}, which the first part holds")
+                if any(len(arrays[name]) != stop - first for name in names if name in ROWWISE):
+                    raise InputError(
+                        f"{path} has not the {stop - first} rows that it had: was it changed meanwhile?"
+                    )
                 yield {name: np.array(arrays[name][block if name in ROWWISE else ...]) for name in names}
 
     return starts[-1], read

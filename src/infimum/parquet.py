@@ -93,27 +93,31 @@ def _file_blocks(path: Path, names: tuple[str, ...], rows: int, start: int) -> I
         if "class_names" in names and (found := _class_names(file, path)) is not None:
             others["class_names"] = found
         read = [c for parts in columns.values() for c in parts]
-        try:
-            for group in range(file.num_row_groups):
-                if start >= (length := file.metadata.row_group(group).num_rows):
-                    start -= length
-                    continue
-                # One row group per call: pyarrow keeps what it has read of several until the last is done.
-                for batch in file.iter_batches(rows, [group], read):
-                    if start < len(batch):
-                        yield {
-                            **_arrays(pa.Table.from_batches([batch.slice(start)]), columns, path),
-                            **others,
-                        }
-                    start = max(0, start - len(batch))
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{path} is damaged ({error})") from error
+        first = 0
+        for group in range(file.num_row_groups):
+            stop = first + file.metadata.row_group(group).num_rows
+            if start < stop:
+                try:
+                    # One row group per call: pyarrow keeps what it has read of several until the last is done.
+                    row = first
+                    for batch in file.iter_batches(rows, [group], read):
+                        skipped = min(max(0, start - row), len(batch))
+                        if skipped < len(batch):
+                            table = pa.Table.from_batches([batch.slice(skipped)])
+                            yield {**_arrays(table, columns, path, row + skipped), **others}
+                        row += len(batch)
+                except (pa.ArrowException, OSError) as error:
+                    raise InputError(
+                        f"{path} is damaged in row group {group}, which holds rows {first} to {stop - 1} "
+                        f"({error}); write it anew"
+                    ) from error
+            first = stop
 
 
-def _arrays(table: Any, columns: Mapping[str, list[str]], path: Path) -> dict[str, Array]:
+def _arrays(table: Any, columns: Mapping[str, list[str]], path: Path, first_row: int = 0) -> dict[str, Array]:
     arrays = {}
     for name, parts in columns.items():
-        found = [_to_array(table.column(c), f"{path}: {c}") for c in parts]
+        found = [_to_array(table.column(c), f"{path}: {c}", first_row) for c in parts]
         arrays[name] = found[0] if parts == [name] else np.stack(found, axis=1)
     return arrays
 
@@ -229,12 +233,15 @@ def _columns(names: list[str]) -> dict[str, list[str]]:
     return found
 
 
-def _to_array(column: Any, what: str) -> Array:
-    """A column as an array: numbers (n,), text (n,), or lists of one length (n, width)."""
+def _to_array(column: Any, what: str, first_row: int = 0) -> Array:
+    """A column as an array: numbers (n,), text (n,), or lists of one length (n, width); errors count from first_row."""
     import pyarrow as pa
 
     if column.null_count:
-        raise InputError(f"{what}: {column.null_count} values are missing (null)")
+        row = first_row + int(np.argmax(column.is_null().to_numpy()))
+        raise InputError(
+            f"{what}: values are missing (null), the first in row {row}; mend or leave out such rows"
+        )
     kind = column.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         widths = column.combine_chunks().value_lengths().unique().to_pylist()
