@@ -11,8 +11,10 @@ start of Ray left out. Processor seconds are those of the process and its thread
 from __future__ import annotations
 
 import argparse
+import cProfile
 import json
 import os
+import pstats
 import resource
 import statistics
 import subprocess
@@ -25,10 +27,12 @@ from functools import partial
 from multiprocessing import Process
 from pathlib import Path
 from subprocess import PIPE
+from typing import Any
 
 import numpy as np
 from timing import machine, print_table
 
+import infimum.stream
 from infimum import Outputs, assess
 from infimum.conformal import LambdaSummary, calibrate
 from infimum.scoring import Engine, FileSource, score_to_file
@@ -36,6 +40,9 @@ from infimum.stream import open_stream
 
 PART = 2**20
 """Rows of a row group, and of an npz."""
+
+BLOCK = 100_000
+"""Rows scored at a time where they lie in memory."""
 
 
 def write(folder: Path, rows: int, classes: int) -> None:
@@ -79,7 +86,8 @@ def work_of(job: str, folder: Path) -> Callable[[], object]:
 
     def in_memory(ops: Outputs) -> object:
         summary = LambdaSummary(cal.n)
-        summary.add(cal.top_two(ops.logits))
+        for row in range(0, len(ops), BLOCK):  # results of all rows at once would cost page faults
+            summary.add(cal.top_two(ops.logits[row : row + BLOCK], first_row=row))
         return summary.value
 
     def score(engine: Engine | None = None) -> object:
@@ -99,8 +107,19 @@ def work_of(job: str, folder: Path) -> Callable[[], object]:
         workers = int(done[-1])
         ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
         return lambda: score(RayEngine(workers))
+
+    def profile() -> object:
+        """Seconds of each stage of a streamed assess, all in one thread."""
+        infimum.stream.read_ahead = iter
+        profiler = cProfile.Profile()
+        profiler.runcall(assessed)
+        stats = pstats.Stats(profiler).stats  # type: ignore[attr-defined]
+        inclusive = {(Path(file).stem, name): entry[3] for (file, _, name), entry in stats.items()}
+        return [inclusive[stage] for stage in STAGES.values()]
+
     works = {
         "read": read,
+        "profile": profile,
         "lambda": streamed if ops is None else partial(in_memory, ops),
         "score": score,
         "assess": assessed,
@@ -122,6 +141,18 @@ WORDS = {
     "ray-2 parquet": "Parquet: `infimum score --engine ray`, 2 workers",
 }
 
+STAGES = {
+    "decoding Parquet": ("parquet", "_file_blocks"),
+    "checks of what was read": ("outputs", "__post_init__"),
+    "SHA-256 of what was read": ("provenance", "add"),
+    "search for rows of the calibration": ("overlap", "among"),
+    "p-values of the two best labels": ("calibration", "top_two"),
+    "sums of λ and its error": ("summary", "add"),
+    "figures of the report": ("collect", "add"),
+    "two-sample test of 2,000 rows": ("exchangeability", "compare_rows"),
+}
+"""Functions, by file, that a streamed assess spends its time in; the first four are called by the thread that reads."""
+
 REPORTED = ("seconds", "processor", "memory", "found")
 
 
@@ -137,10 +168,10 @@ def serve(job: str, folder: Path) -> None:
         print(json.dumps(dict(zip(REPORTED, (*times, memory, found), strict=True))), flush=True)
 
 
-def measure(jobs: list[str], folder: Path, runs: int) -> dict[str, dict[str, float]]:
+def measure(jobs: list[str], folder: Path, runs: int) -> dict[str, dict[str, Any]]:
     """Medians of each job's seconds, its peak, and what it found; one run before is not counted."""
     command = [sys.executable, __file__, "--folder", str(folder), "--job"]
-    found: dict[str, list[dict[str, float]]] = {job: [] for job in jobs}
+    found: dict[str, list[dict[str, Any]]] = {job: [] for job in jobs}
     with ExitStack() as stack:
         processes = {}
         for job in jobs:
@@ -188,6 +219,7 @@ def main() -> None:
         size = (folder / "ops.parquet").stat().st_size / 2**20
         jobs = [job for job in WORDS if given.ray or not job.startswith("ray")]
         found = measure(jobs, folder, given.runs)
+        (profiled,) = measure(["profile parquet"], folder, 1).values()
     print(f"{given.rows:,} rows × {given.classes} classes, {size:,.0f} MiB of Parquet.\n")
     rows = []
     for job, of in found.items():
@@ -217,12 +249,15 @@ def main() -> None:
         "peak RSS, MiB",
     )
     print_table(heads, rows)
-    for done in ("lambda", "assess"):
+    print()
+    for done, name in (("lambda", "λ"), ("assess", "assess()")):
         same = len({of["found"] for job, of in found.items() if job.startswith(done)}) == 1
-        print(f"\n{done} of {' and '.join(j for j in found if j.startswith(done))}: {SAME[same]}")
-
-
-SAME = {True: "the same bits.", False: "DIFFERENT."}
+        print(f"{name} in memory, from Parquet and from npz: {'the same bits' if same else 'DIFFERENT'}.")
+    print(f"\nassess(), streamed from Parquet, all in one thread: {profiled['seconds']:.2f} s, of which\n")
+    print_table(
+        ("stage", "seconds"),
+        [(stage, f"{s:.2f}") for stage, s in zip(STAGES, profiled["found"], strict=True)],
+    )
 
 
 if __name__ == "__main__":
