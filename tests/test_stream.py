@@ -312,6 +312,24 @@ def test_a_damaged_row_group_is_named(calibration: Outputs, tmp_path: Path) -> N
         assess(calibration, open_stream(tmp_path / "ops.parquet"))
 
 
+@pytest.mark.parametrize("array", ["logits", "labels"])
+def test_bits_that_flipped_in_an_npz_are_found(
+    calibration: Outputs, toy: Toy, tmp_path: Path, array: str
+) -> None:
+    """The file can be read, and its numbers are possible ones."""
+    ops = whole(toy)
+    for part in "ab":
+        ops.save(tmp_path / f"{part}.npz")
+    stored = getattr(ops, array)[2000:2001].tobytes()
+    data = (tmp_path / "b.npz").read_bytes()
+    at = data.index(ops.logits.tobytes() if array == "logits" else ops.labels.tobytes())
+    at += len(getattr(ops, array)[:2000].tobytes())
+    other = getattr(ops, array)[2000:2001] ^ 1 if array == "labels" else -ops.logits[2000:2001]
+    (tmp_path / "b.npz").write_bytes(data[:at] + other.tobytes() + data[at + len(stored) :])
+    with pytest.raises(InputError, match=rf"b\.npz is damaged: {array} are not"):
+        assess(calibration, open_stream(tmp_path))
+
+
 def test_a_missing_value_is_named(calibration: Outputs, tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow", reason="Parquet is an optional extra")
     import pyarrow.parquet as pq

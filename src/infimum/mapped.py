@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -62,7 +63,8 @@ def npz_blocks(
     """Rows of all parts, and a reader of them block by block (see `stream.Read`).
 
     A block's arrays are copies and each part is mapped anew for every block: pages of a map that have been read
-    count as memory of this process until the map is closed. A part with compressed arrays is unpacked once.
+    count as memory of this process until the map is closed. A part with compressed arrays is unpacked once. The
+    bytes of a part that is read from its first row to its last are held against the file's CRC-32.
     """
     starts, packed = [0], []
     for path in parts:
@@ -76,6 +78,7 @@ def npz_blocks(
     def read(names: tuple[str, ...], rows: int, start: int) -> Iterator[dict[str, Array]]:
         for first, stop, path, unpacked in zip(starts, starts[1:], parts, packed, strict=False):
             held = map_npz(path) if unpacked and start < stop else None
+            sums = None if unpacked or start > first or first == stop else _Sums(path, names)
             for begin in range(max(start, first), stop, rows):
                 block = slice(begin - first, min(begin + rows, stop) - first)
                 arrays = map_npz(path) if held is None else held
@@ -86,9 +89,45 @@ def npz_blocks(
                     raise InputError(
                         f"{path} has not the {stop - first} rows that it had: was it changed meanwhile?"
                     )
-                yield {name: np.array(arrays[name][block if name in ROWWISE else ...]) for name in names}
+                copies = {name: np.array(arrays[name][block if name in ROWWISE else ...]) for name in names}
+                if sums is not None:
+                    sums.add(copies)
+                yield copies
+            if sums is not None:
+                sums.check()
 
     return starts[-1], read
+
+
+class _Sums:
+    """CRC-32 of an npz's arrays as their rows are read, in order: whoever maps a file never looks at it."""
+
+    def __init__(self, path: Path, names: tuple[str, ...]) -> None:
+        self._path = path
+        self._found: dict[str, int] = {}
+        self._written: dict[str, int] = {}
+        with zipfile.ZipFile(path) as archive, path.open("rb") as file:
+            for member in archive.infolist():
+                name = member.filename.removesuffix(".npy")
+                if name in names and name in ROWWISE:
+                    begin = seek_member(file, member)
+                    shape, fortran, _ = read_npy_header(file, str(path))
+                    if fortran and len(shape) > 1:  # its bytes do not lie row by row
+                        continue
+                    length = file.tell() - begin
+                    file.seek(begin)
+                    self._found[name], self._written[name] = zlib.crc32(file.read(length)), member.CRC
+
+    def add(self, arrays: dict[str, Array]) -> None:
+        for name, found in self._found.items():
+            self._found[name] = zlib.crc32(arrays[name].data, found)
+
+    def check(self) -> None:
+        for name, found in self._found.items():
+            if found != self._written[name]:
+                raise InputError(
+                    f"{self._path} is damaged: {name} are not what was written (CRC-32); copy or write it again"
+                )
 
 
 def seek_member(file: IO[bytes], member: zipfile.ZipInfo) -> int:

@@ -26,16 +26,23 @@ def runner_up(logits: Shaped[np.ndarray, "n K"], predicted: Int[np.ndarray, " n"
     for start in range(0, n, size := max(1, CHUNK // n_classes)):
         rows = slice(start, start + size)
         block = logits[rows]
-        block = np.array(block, dtype=block.dtype if block.dtype.kind == "f" else np.float64)
-        block[np.arange(len(block)), predicted[rows]] = -np.inf
-        second[rows] = _largest(block) if n_classes <= COLUMNS_FIRST else block.argmax(axis=1)
+        kind = block.dtype if block.dtype.kind == "f" else np.float64
+        if n_classes <= COLUMNS_FIRST:
+            second[rows] = _largest_but(np.array(block.T, dtype=kind, order="C"), predicted[rows])
+        else:
+            block = np.array(block, dtype=kind)
+            block[np.arange(len(block)), predicted[rows]] = -np.inf
+            second[rows] = block.argmax(axis=1)
     return second
 
 
-def _largest(rows: Shaped[np.ndarray, "n K"]) -> Int[np.ndarray, " n"]:
-    """The argmax of each row, one column against the best so far: numpy's own is slow over short rows."""
-    columns = np.array(rows.T, order="C")
-    best, index = columns[0].copy(), np.zeros(len(rows), dtype=np.uint8)
+def _largest_but(columns: Shaped[np.ndarray, "K n"], but: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+    """The argmax of each input, one class left out: a column against the best so far, as numpy is slow over short rows.
+
+    `columns` is overwritten.
+    """
+    columns[but, np.arange(len(but))] = -np.inf
+    best, index = columns[0].copy(), np.zeros(len(but), dtype=np.uint8)
     for k, column in enumerate(columns[1:], start=1):
         # Larger only, so that ties stay with the lower index; k rises, so the last one found is the largest.
         np.maximum(index, (column > best).view(np.uint8) * np.uint8(k), out=index)
