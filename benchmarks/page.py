@@ -27,6 +27,7 @@ Every table below was printed by the command above it and put here by
 
 Times depend on the machine and on what else runs on it; the line before each table says both. Works that are compared
 take turns in one run, so that their ratio depends on neither. Medians of five runs unless the table says otherwise.
+Rows that do not fit into memory: [how-to/large-data.md](how-to/large-data.md#time-and-memory).
 """
 
 

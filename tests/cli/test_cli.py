@@ -116,6 +116,28 @@ def test_quiet_and_json_file(here: Path) -> None:
     assert Assessment.load(here / "x.json").network == "net"
 
 
+def test_a_folder_of_parts_is_sampled_from_as_one_file(here: Path) -> None:
+    ops = Outputs.load(here / "ops.npz")
+    (here / "parts").mkdir()
+    for part, rows in enumerate((slice(0, 123), slice(123, 600), slice(600, 700))):
+        ops.taken(rows).save(here / "parts" / f"{part}.npz")
+    options = ("--head", "head.npz", "--manifold", "kernel", "--stopping", "samples", "--max-samples", "1000")
+    found = []
+    for operation in ("ops.npz", "parts"):
+        base = ("--calibration", "cal.npz", "--operation", operation)
+        done = infimum("assess", *base, *options, "--json", "-", cwd=here)
+        assert done.returncode == 0, done.stderr
+        found.append({k: v for k, v in json.loads(done.stdout).items() if k != "provenance"})
+    assert found[0]["lambda"]["source"] == "manifold"
+    assert found[0] == found[1]
+
+
+def test_a_bound_from_unlabelled_inputs_may_judge_a_file(here: Path) -> None:
+    done = infimum("assess", *BASE, "--method", "prediction_powered_betting", "--json", "-", cwd=here)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["certified"][0]["method"] == "prediction_powered_betting"
+
+
 @pytest.mark.parametrize("suffix", ["json", "safetensors"])
 def test_calibrate_then_score(here: Path, suffix: str) -> None:
     done = infimum("calibrate", "--calibration", "cal.npz", "--out", f"c.{suffix}", "--seed", 5, cwd=here)
