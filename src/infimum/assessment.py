@@ -154,20 +154,18 @@ def assess(
     else:
         features, head = source
         weights = operation.weights if manifold_data is None else None
-        if kept is not None and kept.note is not None:
-            notes.append(kept.note)
-        if kept is not None and kept.moments is not None:
-            law, behind = fit_moments(kept.moments, covariance), real
-        else:
-            if kept is not None:
-                features, weights = kept.features, kept.weights
-            sampled = _draw_by_weight(features, weights, seed)
-            logits = head.logits(sampled)
-            predicted = logits.argmax(axis=1)
-            law = fit_manifold(manifold, sampled, predicted, components, covariance, bandwidth, seed, logits)
-            behind = LambdaSummary(conformal.n, step, empty)
-            behind.add(conformal.top_two(head.logits(features)), weights)
+        if kept is not None:
+            features, weights = kept.features, kept.weights
+            notes.extend(kept.notes)
+        sampled = _draw_by_weight(features, weights, seed)
+        logits = head.logits(sampled)
+        predicted = logits.argmax(axis=1)
+        law = fit_manifold(manifold, sampled, predicted, components, covariance, bandwidth, seed, logits)
         logger.info("fitted %s to %d features", law.fit.name, law.fit.n)
+        behind = LambdaSummary(conformal.n, step, empty)
+        behind.add(conformal.top_two(head.logits(features)), weights)
+        if kept is not None and kept.moments is not None:  # of all inputs, and not only of those kept
+            law, behind = fit_moments(kept.moments, covariance), real
         manifold_lambda = behind.value
         run = sample_lambda(law, head, conformal, stopping, seed, step, empty, progress, draw)
         interrupted = run.interrupted

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from jaxtyping import Bool, UInt64
 
+from infimum.checks import Array
 from infimum.outputs import Outputs
 
 
@@ -32,7 +33,7 @@ def row_digests(outputs: Outputs) -> list[str | None]:
     >>> a == c, a == b, len(a)
     (True, False, 16)
     """
-    digests = (f"{value:016x}" for value in _hashes(outputs).tolist())
+    digests = (f"{value:016x}" for value in row_hashes(outputs.logits).tolist())
     return [d if usable else None for d, usable in zip(digests, _unsaturated(outputs).tolist(), strict=True)]
 
 
@@ -51,7 +52,7 @@ class KnownRows:
 
     def __init__(self, outputs: Outputs) -> None:
         self.n_classes = outputs.n_classes
-        self._known = np.unique(_hashes(outputs)[_unsaturated(outputs)])
+        self._known = np.unique(row_hashes(outputs.logits)[_unsaturated(outputs)])
         # By the first bits of a hash: whether any known one begins so. Of 64 places one is taken, at most, so that
         # few rows are left to be searched for.
         bits = min(max(len(self._known).bit_length() + 6, 10), 26)
@@ -63,7 +64,7 @@ class KnownRows:
         """Which rows of `others` are known."""
         if self.n_classes != others.n_classes or not len(self._known):
             return np.zeros(len(others), dtype=bool)
-        hashes = _hashes(others)
+        hashes = row_hashes(others.logits)
         found: Bool[np.ndarray, " n"] = self._begins.take((hashes >> self._shift).view(np.int64))
         few = np.flatnonzero(found)
         at = np.minimum(np.searchsorted(self._known, hashes[few]), len(self._known) - 1)
@@ -79,15 +80,19 @@ def _unsaturated(outputs: Outputs) -> Bool[np.ndarray, " n"]:
     return mask
 
 
-def _hashes(outputs: Outputs) -> UInt64[np.ndarray, " n"]:
-    """Multiply–xor-shift of each number's bits, summed along the row with odd random multipliers."""
-    logits = outputs.logits
-    odd = np.random.default_rng(0x0DD).integers(2**63, size=logits.shape[1], dtype=np.uint64) * np.uint64(2)
+def row_hashes(rows: Array) -> UInt64[np.ndarray, " n"]:
+    """Multiply–xor-shift of the bits of each number of rows (n, d), summed along the row with odd random multipliers.
+
+    >>> first, second, third = row_hashes(np.array([[0.0, 1.0], [1.0, 0.0], [-0.0, 1.0]]))
+    >>> bool(first == third), bool(first == second)
+    (True, False)
+    """
+    odd = np.random.default_rng(0x0DD).integers(2**63, size=rows.shape[1], dtype=np.uint64) * np.uint64(2)
     odd = odd + np.uint64(1)
-    hashes = np.empty(len(logits), dtype=np.uint64)
-    for start in range(0, len(logits), size := max(1, 2**16 // logits.shape[1])):
+    hashes = np.empty(len(rows), dtype=np.uint64)
+    for start in range(0, len(rows), size := max(1, 2**16 // rows.shape[1])):
         # Columns first: numpy is slow over short rows.
-        numbers = np.array(logits[start : start + size].T, dtype=np.float64, order="C")
+        numbers = np.array(rows[start : start + size].T, dtype=np.float64, order="C")
         numbers += 0.0  # −0 is 0
         bits = numbers.view(np.uint64)
         bits ^= bits >> np.uint64(29)

@@ -25,8 +25,8 @@ class StreamFeatures:
     """What a stream's blocks leave for the manifold of that name, in memory that does not grow with the rows.
 
     `moments` are those of all rows, for class Gaussians that are made of them ("full", "tied", "diag", "spherical")
-    where not all rows can be kept and none is weighted; None otherwise, and then `features` are kept, and their
-    `weights`. Raises InputError where the features do not fit the head.
+    where not all rows can be kept and none is weighted; else None. `features` are of the rows kept, `weights` theirs.
+    Raises InputError where the features do not fit the head.
 
     >>> from infimum import Head
     >>> x = np.random.default_rng(0).normal(size=(10, 2))
@@ -34,8 +34,8 @@ class StreamFeatures:
     >>> kept = StreamFeatures(stream, Head(np.eye(2)), "kernel", "full", seed=0)
     >>> for row, block in stream.blocks():
     ...     kept.add(row, block)
-    >>> kept.features.shape, kept.note
-    ((10, 2), None)
+    >>> kept.features.shape, kept.notes
+    ((10, 2), [])
     """
 
     def __init__(
@@ -50,24 +50,24 @@ class StreamFeatures:
         if manifold == "class-gaussians" and covariance in SCATTER and weights is None and not whole:
             self.moments = ClassMoments(width, operation.n_classes, SCATTER[covariance])
         self._picked: list[Array] = []
+        self._waiting = np.empty((0, width))
 
     def add(self, first_row: int, block: Outputs) -> None:
         """The block that begins at this row."""
         features = block.features
         if features is None:
             raise AssertionError("a stream's blocks have what its first has")
+        begin, end = np.searchsorted(self._rows, [first_row, first_row + len(block)])
+        if begin < end:
+            self._picked.append(features[self._rows[begin:end] - first_row])
         if self.moments is None:
-            begin, end = np.searchsorted(self._rows, [first_row, first_row + len(block)])
-            if begin < end:
-                self._picked.append(features[self._rows[begin:end] - first_row])
             return
-        waiting = np.concatenate([*self._picked, features])
-        last = first_row + len(block) == self._n
-        done = len(waiting) if last else len(waiting) // BLOCK * BLOCK
+        rows = np.concatenate([self._waiting.astype(features.dtype), features])
+        done = len(rows) if first_row + len(block) == self._n else len(rows) // BLOCK * BLOCK
         for start in range(0, done, BLOCK):
-            rows = waiting[start : min(start + BLOCK, done)]
-            self.moments.add(rows, self._head.logits(rows).argmax(axis=1))
-        self._picked = [waiting[done:]]
+            part = rows[start : min(start + BLOCK, done)]
+            self.moments.add(part, self._head.logits(part).argmax(axis=1))
+        self._waiting = rows[done:]
 
     @property
     def features(self) -> Array:
@@ -75,16 +75,16 @@ class StreamFeatures:
         return np.concatenate(self._picked)
 
     @property
-    def note(self) -> str | None:
-        """What a reader should know of the rows left out; None where all were kept."""
+    def notes(self) -> list[str]:
+        """What a reader should know of the rows left out, if any are."""
         if self.moments is not None:
-            return f"the manifold is made of the moments of all {self._n} operation features, in one pass"
+            return [f"the manifold is made of the moments of all {self._n} operation features, in one pass"]
         if len(self._rows) == self._n:
-            return None
-        return (
+            return []
+        return [
             f"the manifold was fitted to the features of {len(self._rows)} of the {self._n} operation inputs, drawn "
             "at random: the operation is streamed, and no more are kept"
-        )
+        ]
 
 
 def rows_kept(n: int, width: int, weights: Array | None, seed: int) -> Int[np.ndarray, " k"]:

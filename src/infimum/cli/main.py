@@ -107,7 +107,6 @@ def run() -> None:
         print(f"infimum: not enough memory ({error})", file=sys.stderr)  # noqa: T201
         sys.exit(2)
     except KeyboardInterrupt:
-        print("infimum: interrupted", file=sys.stderr)  # noqa: T201
         sys.exit(130)
     except Exception:  # a defect of infimum: never the exit code of "target not met"
         traceback.print_exc()
