@@ -18,9 +18,6 @@ from infimum.conformal.calibration import TopTwo
 from infimum.conformal.success import Empty, Step, check_empty, level_table, never_singleton
 from infimum.errors import InputError
 
-BLOCK = 2**14
-"""Inputs counted at a time, at least."""
-
 
 @dataclass(frozen=True)
 class StandardError:
@@ -53,8 +50,14 @@ class StandardError:
         }
 
 
+BLOCK = 2**14
+"""Inputs counted at a time, at least."""
+
+
 class LambdaSummary:
     """Streaming λ over inputs scored by one calibration of n rows.
+
+    Summaries of parts add up to the bits of one of all inputs; with weights, but for the rounding of their sums.
 
     >>> import numpy as np
     >>> from infimum.conformal import TopTwo
@@ -95,10 +98,7 @@ class LambdaSummary:
         self.n += len(index)
 
     def __add__(self, other: LambdaSummary) -> LambdaSummary:
-        """The summary of the inputs of both, which must share calibration, step and reading of empty sets.
-
-        The same bits as one summary of all inputs; with weights, but for the rounding of their sums.
-        """
+        """The summary of the inputs of both, which must share calibration, step and reading of empty sets."""
         ours, theirs = ((s.n_calibration, s.step, s.empty) for s in (self, other))
         if ours != theirs:
             raise InputError(f"summaries of different settings cannot be added: {ours} and {theirs}")
