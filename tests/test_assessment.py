@@ -12,7 +12,9 @@ from conftest_types import Toy
 from infimum import Assessment, Head, InputError, Outputs, Stopping, assess
 from infimum.bounds import Bound, confidence_floor, marginal_conformal, prediction_powered
 from infimum.conformal import LAC, RAPS, calibrate
+from infimum.estimators import recalibrated_success_level
 from infimum.judging import check_method
+from infimum.rounding import floor4
 from infimum.sampling import Batch
 
 STOP = Stopping("samples", max_samples=4000, batch=2000)
@@ -82,6 +84,46 @@ def test_certified_bounds(toy: Toy, data: dict[str, Outputs]) -> None:
     calibration = calibrate(data["calibration"].logits, data["calibration"].labels, score=LAC())
     assert marginal_conformal(calibration, data["operation"].logits) == a.certified[1]
     assert confidence_floor(calibration, data["operation"].logits) == a.certified[2]
+
+
+def test_recalibrated_lambda_stands_beside(toy: Toy, data: dict[str, Outputs]) -> None:
+    """The estimator's own figure, with tuned rows left out; weights are the operation's."""
+    cal, ops = data["calibration"], data["operation"]
+    (found,) = assess(cal, ops).estimates
+    alone = recalibrated_success_level(cal, ops)
+    assert (found.method, found.note) == (alone.method, alone.note)
+    assert found.value == pytest.approx(alone.value, abs=1e-12)
+    assert found.standard_error == pytest.approx(alone.standard_error, rel=1e-9)
+    assert (
+        abs(found.value - toy.outputs(50_000, np.random.default_rng(2)).accuracy) < 4 * found.standard_error
+    )
+    summary = assess(cal, ops).summary()
+    assert f"recalibrated λ, estimate {floor4(found.value)} ± " in " ".join(summary.split())
+    tuned = assess(cal, ops, score=RAPS(k_reg="auto"))
+    assert tuned.calibration.n == 240
+    assert abs(tuned.estimates[0].value - found.value) < 2 * found.standard_error
+    weights = np.where(ops.correct, 1.0, 9.0)
+    weighted = assess(cal, Outputs(ops.logits, weights=weights)).estimates[0]
+    again = recalibrated_success_level(cal, Outputs(ops.logits, weights=weights))
+    assert weighted.value == pytest.approx(again.value, abs=1e-12)
+    assert weighted.value < found.value - 0.02
+
+
+def test_curves_come_from_the_calibration_where_the_operation_has_no_labels(
+    data: dict[str, Outputs], tmp_path: Path
+) -> None:
+    cal, ops = data["calibration"], data["operation"]
+    assert assess(cal, ops).on_calibration is None
+    a = assess(cal, Outputs(ops.logits), target=0.91)
+    assert a.curves is a.on_calibration
+    assert a.curves.n == 300
+    assert [w.wanted for w in a.curves.wanted][:2] == [0.9, 0.91]
+    a.save(tmp_path)
+    assert Assessment.load(tmp_path) == a
+    d = a.to_dict()
+    d["on_calibration"]["wanted"] *= 9
+    with pytest.raises(InputError, match="wanted has"):
+        Assessment.from_dict(d)
 
 
 def test_target_is_judged_by_the_method_named_beforehand(

@@ -9,6 +9,7 @@ import numpy as np
 
 from infimum.bounds import (
     Bound,
+    Estimate,
     confidence_floor_of_counts,
     marginal_conformal_of_counts,
 )
@@ -18,7 +19,9 @@ from infimum.checks import Array, Real, check_matrix, exact_fraction
 from infimum.conformal import RAPS, Calibration, LambdaSummary, Score, calibrate
 from infimum.conformal.scores import score_to_dict
 from infimum.conformal.success import Empty, Step
+from infimum.diagnostics.on_calibration import curves_on_calibration
 from infimum.errors import InputError
+from infimum.estimators.success_level import recalibrated_lambda
 from infimum.head import AnyHead
 from infimum.judging import Method, check_method, judging_bounds
 from infimum.manifold import Manifold, fit_moments
@@ -202,7 +205,7 @@ def assess(
         lambda_=estimate,
         lambda_operation=on_operation,
         certified=certified,
-        estimates=(),
+        estimates=_estimates(conformal, calibration, real, seed),
         target=None if wanted is None else Target(wanted, confidence, judge.value >= wanted, judge.method),
         manifold=None if law is None else law.fit.to_dict(),
         exchangeability=found.alike,
@@ -228,6 +231,9 @@ def assess(
         ),
         interrupted=interrupted,
         diagnostics=found.collector.diagnostics(samples, wanted),
+        on_calibration=None
+        if found.accuracy is not None
+        else curves_on_calibration(conformal, calibration, step, empty, wanted),
         success=None if found.accuracy is None else Success(found.accuracy, found.n),
         correct=found.correct,
         incorrect=found.incorrect,
@@ -303,6 +309,14 @@ def _from_success_levels(runner_up: Array, confidence: float) -> tuple[Bound, ..
         marginal_conformal_of_counts(runner_up, confidence),
         confidence_floor_of_counts(runner_up, confidence),
     )
+
+
+def _estimates(
+    conformal: Calibration, calibration: Outputs, operation: LambdaSummary, seed: int
+) -> tuple[Estimate, ...]:
+    """Estimates that stand beside λ: λ recalibrated, which the labels of the calibration make possible (METHOD §5)."""
+    found = recalibrated_lambda(conformal, calibration, operation, seed)
+    return (Estimate(found.value, found.method, found.note, found.standard_error),)
 
 
 def _facts(conformal: Calibration) -> CalibrationFacts:

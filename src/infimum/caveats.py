@@ -13,6 +13,7 @@ from infimum.manifold.base import ManifoldFit
 from infimum.outputs import Outputs
 from infimum.overlap import rows_also_in
 from infimum.results import LambdaEstimate
+from infimum.rounding import floor4
 from infimum.scan import Scan
 
 FEW = 100
@@ -180,15 +181,15 @@ def _samples(
         found.append(f"sampling ended at {estimate.n} samples before its stopping rule held")
     if abs(gap) > max(FAR, 0 if manifold_lambda is None else noise):
         found.append(
-            f"λ on samples ({estimate.value:.4f}) is far from λ on the real operation inputs "
-            f"({on_operation.value:.4f}): the manifold does not look like the data"
+            f"λ on samples ({floor4(estimate.value)}) is far from λ on the real operation inputs "
+            f"({floor4(on_operation.value)}): the manifold does not look like the data"
         )
     if manifold_lambda is not None:
         excess = manifold_lambda - on_operation.value
         if excess > max(FAR / 2, 3 * float(np.hypot(real.sampling, drawn.manifold))):
             found.append(
-                f"λ on the manifold's own features ({manifold_lambda:.4f}) is above that of the operation "
-                f"({on_operation.value:.4f}): was the network trained on them? They must be unseen by training"
+                f"λ on the manifold's own features ({floor4(manifold_lambda)}) is above that of the operation "
+                f"({floor4(on_operation.value)}): was the network trained on them? They must be unseen by training"
             )
     return found
 
@@ -197,6 +198,6 @@ def _above_accuracy(operation: Scan, on_operation: LambdaEstimate) -> str | None
     if operation.accuracy is None or on_operation.value <= operation.accuracy:
         return None
     return (
-        f"λ ({on_operation.value:.4f}) is above the accuracy measured on the same inputs "
+        f"λ ({floor4(on_operation.value)}) is above the accuracy measured on the same inputs "
         f"({operation.accuracy:.4f}): here it is not a lower bound"
     )

@@ -10,8 +10,8 @@ from infimum.bounds.clopper_pearson import labels_needed, successes_needed, succ
 from infimum.checks import Real, exact_fraction
 from infimum.comparison.inputs import hashes
 from infimum.errors import InputError
-from infimum.report.figures import floor4, percent
 from infimum.results import Assessment
+from infimum.rounding import floor4, percent, unrounded
 
 OFTEN = 0.1
 """A gate that fails more often than this for a network as good as the released one is said to be too tight."""
@@ -42,8 +42,8 @@ def target_gate(a: Assessment) -> Gate | None:
     bound = a.certified[0]
     said = f"at least {floor4(bound.value)} with {percent(bound.confidence)} confidence ({bound.n:,} labelled inputs)"
     if a.target.met:
-        return Gate("target", True, f"{said}, {a.target.value:g} was asked for")
-    message = f"{said}, but {a.target.value:g} was asked for"
+        return Gate("target", True, f"{said}, {unrounded(a.target.value)} was asked for")
+    message = f"{said}, but {unrounded(a.target.value)} was asked for"
     return Gate("target", False, message, (what_would_do(bound, a.target.value),))
 
 
@@ -68,7 +68,7 @@ def baseline_gate(a: Assessment, released: Assessment, tolerance: Real) -> Gate:
     passed = new.value >= least
     message = (
         f"at least {floor4(new.value)} ({new.n:,} labelled inputs); released: {floor4(old.value)} ({old.n:,}), "
-        f"which may fall by {allowed:g}"
+        f"which may fall by {unrounded(allowed)}"
     )
     notes = []
     chance = false_alarm(old, new.n, allowed)
@@ -107,12 +107,12 @@ def what_would_do(bound: Bound, at_least: float) -> str:
     """How many labels a Clopper–Pearson bound would need, at the accuracy measured or without errors."""
     right = successes_of(bound)
     accuracy, wrong = right / bound.n, bound.n - right
-    seen = f"{wrong:,} of {bound.n:,} labelled inputs were wrong (accuracy {accuracy:.4f})"
+    seen = f"{wrong:,} of {bound.n:,} labelled inputs were wrong (accuracy {floor4(accuracy)})"
     needed = labels_needed(at_least, accuracy, bound.confidence)
     if accuracy <= at_least:
-        return f"{seen}: that is not above {at_least:g}, so more labels alone will not help"
+        return f"{seen}: that is not above {unrounded(at_least)}, so more labels alone will not help"
     if needed is None:
-        return f"{seen}: the accuracy is too near {at_least:g} for any number of labels to tell"
+        return f"{seen}: the accuracy is too near {unrounded(at_least)} for any number of labels to tell"
     return f"{seen}: about {needed:,} labels would be needed at this accuracy"
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from infimum.bounds import Bound, Estimate, Exchangeability
 from infimum.conformal.summary import StandardError
-from infimum.diagnostics.base import Diagnostics
+from infimum.diagnostics.base import Curves, Diagnostics
 from infimum.errors import InputError
 from infimum.files import read_bytes, write_bytes
 from infimum.manifold.base import ManifoldFit
@@ -98,7 +98,8 @@ class Assessment:
     its own confidence, and the largest of several, picked after the fact, does not.
 
     `correct`, `incorrect`: mean success level of correctly and incorrectly classified inputs; `pearson`: the
-    correlation of λ(x) with the position of the true label (0 = predicted); None without labels.
+    correlation of λ(x) with the position of the true label (0 = predicted); None without labels. `on_calibration`:
+    accuracy by λ(x) of the calibration rows, each scored by the others, where the operation has no labels.
     """
 
     network: str
@@ -122,6 +123,13 @@ class Assessment:
     provenance: dict[str, Any] = field(default_factory=dict)
     interrupted: bool = False
     diagnostics: Diagnostics | None = None
+    on_calibration: Curves | None = None
+
+    @property
+    def curves(self) -> Diagnostics | Curves | None:
+        """Accuracy by λ(x): of the operation where it has labels, else of the calibration rows; None without either."""
+        labelled = self.diagnostics is not None and self.diagnostics.labelled
+        return self.diagnostics if labelled else self.on_calibration
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; the schema is `infimum/assessment/1`."""
@@ -148,6 +156,7 @@ class Assessment:
             "provenance": self.provenance,
             "interrupted": self.interrupted,
             "diagnostics": None if self.diagnostics is None else self.diagnostics.to_dict(),
+            "on_calibration": None if self.on_calibration is None else self.on_calibration.to_dict(),
         }
 
     def to_json(self) -> str:
@@ -174,6 +183,9 @@ class Assessment:
                 if d.get("exchangeability") is None
                 else Exchangeability.from_dict(d["exchangeability"]),
                 diagnostics=None if diagnostics is None else Diagnostics.from_dict(diagnostics),
+                on_calibration=None
+                if d.get("on_calibration") is None
+                else Curves.from_dict(d["on_calibration"]),
                 warnings=tuple(d["warnings"]),
                 notes=tuple(d["notes"]),
                 **{

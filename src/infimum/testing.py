@@ -8,7 +8,8 @@ from infimum.checks import Real, exact_fraction
 from infimum.errors import InputError
 from infimum.gates import what_would_do
 from infimum.outputs import Outputs
-from infimum.report.figures import floor4, percent, printable
+from infimum.report.figures import printable
+from infimum.rounding import floor4, percent, unrounded
 
 
 def assert_reliable(outputs: Outputs, at_least: Real, confidence: Real = 0.95) -> Bound:
@@ -40,7 +41,7 @@ def assert_reliable(outputs: Outputs, at_least: Real, confidence: Real = 0.95) -
         return bound
     raise AssertionError(
         f"{printable(outputs.name)}: with {percent(bound.confidence)} confidence at least {floor4(bound.value)} of "
-        f"inputs are classified correctly, but {wanted:g} was asked for.\n"
+        f"inputs are classified correctly, but {unrounded(wanted)} was asked for.\n"
         f"  {what_would_do(bound, wanted)}.\n"
         f"  Without any error, {labels_needed(wanted, 1.0, bound.confidence):,} labels would do."
     )

@@ -10,16 +10,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.special import softmax
 from scipy.stats import entropy
-from strategies import problems
 
 from infimum import Outputs
-from infimum.conformal import calibrate
-from infimum.conformal.draws import uniform_draws
+from infimum.conformal import LambdaSummary, calibrate
 from infimum.conformal.fitting import fit_temperature
+from infimum.conformal.left_out import left_out_counts
 from infimum.estimators import scaling
 from infimum.estimators.base import operation_error
-from infimum.estimators.isotonic import isotonic_values
-from infimum.estimators.success_level import left_out_ranks
+from infimum.estimators.isotonic import isotonic_values, recalibrated
+from infimum.estimators.success_level import left_out_ranks, recalibrated_lambda
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0])
@@ -67,22 +66,30 @@ def test_an_undetermined_temperature_does_not_move() -> None:
     assert temperature.step(np.ones(30, dtype=np.int64)) == 0.0
 
 
-@settings(deadline=None)
-@given(problems(), st.booleans())
-def test_left_out_ranks_are_those_of_a_calibration_without_the_row(problem: dict, randomize: bool) -> None:
-    logits, labels = problem["logits"], problem["labels"]
-    if len(labels) < 3:
-        return
-    settings = {"score": problem["score"], "temperature": problem["temperature"]}
-    conformal = calibrate(logits, labels, randomize=randomize, seed=5, **settings)
-    u = uniform_draws(5, "calibration", len(labels)) if conformal.randomize else np.ones(len(labels))
-    found = left_out_ranks(conformal, Outputs(logits, labels))
-    for row in range(len(labels)):
-        rest = np.arange(len(labels)) != row
-        draws = u[rest] if conformal.randomize else False
-        without = calibrate(logits[rest], labels[rest], randomize=draws, **settings)
-        count = without.top_two(logits[row : row + 1], u[row : row + 1]).count_second[0]
-        assert found[row] == pytest.approx((without.n + 1 - count) / without.n, abs=1e-12)
+def test_left_out_ranks_are_shares_of_the_other_scores(toy: Toy) -> None:
+    cal = toy.outputs(60, np.random.default_rng(0))
+    conformal = calibrate(cal.logits, cal.labels)
+    counts = left_out_counts(conformal, cal.logits, cal.labels).count_second
+    ranks = left_out_ranks(conformal, cal)
+    np.testing.assert_allclose(ranks * (59 / 60), 1 - counts / 60)
+    assert ranks.min() >= 0
+    assert ranks.max() <= 1
+
+
+def test_inputs_of_one_score_may_be_summed(toy: Toy) -> None:
+    """The recalibrated λ reads counts, weights and squares: the same as of the inputs one by one."""
+    rng = np.random.default_rng(1)
+    cal, ops = toy.outputs(80, rng), toy.outputs(500, rng)
+    conformal = calibrate(cal.logits, cal.labels)
+    for weights in (None, rng.random(500)):
+        summary = LambdaSummary(80)
+        summary.add(conformal.top_two(ops.logits), weights)
+        found = recalibrated_lambda(conformal, cal, summary, seed=2)
+        scores = (81 - conformal.top_two(ops.logits).count_second) / 80
+        plain = recalibrated(left_out_ranks(conformal, cal), cal.correct, scores, weights, 2, "x", "y")
+        assert found.value == pytest.approx(plain.value, abs=1e-12)
+        assert found.standard_error == pytest.approx(plain.standard_error, rel=1e-9)
+        assert ("standard error is too small" in found.note) == ((~cal.correct).sum() < 10)
 
 
 @settings(deadline=None)

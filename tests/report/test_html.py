@@ -21,6 +21,7 @@ from infimum import Assessment, InputError, Outputs, assess
 from infimum.bounds import Bound
 from infimum.report.html import to_html
 from infimum.report.markdown import to_markdown
+from infimum.rounding import floor4
 
 VOID = {"meta", "link", "img", "input", "br", "hr"}
 
@@ -62,7 +63,7 @@ def test_sections_and_figures() -> None:
     page = Page(to_html(a))
     assert {"ladder", "convergence", "levels", "reliability", "risk", "fidelity"} <= set(page.ids())
     assert len(page.ids()) == len(set(page.ids()))
-    for text in ("At least", "λ is an estimate, not a guarantee", "Target 0.5 met", f"{a.lambda_.value:.4f}"):
+    for text in ("At least", "λ is an estimate, not a guarantee", "Target 0.5 met", floor4(a.lambda_.value)):
         assert text in page.text
     for assumption in a.certified[0].assumptions:
         assert assumption in page.text
@@ -144,7 +145,13 @@ def test_every_case_renders(options: dict[str, object]) -> None:
     html = to_html(a)
     page = Page(html)
     assert len(html.encode()) < 2_000_000
-    assert ("cannot be set against" in page.text) == (not options.get("labelled", True))
+    unlabelled = not options.get("labelled", True)
+    assert (
+        ("on the calibration rows" in page.text)
+        == ("the calibration rows, each scored" in page.text)
+        == unlabelled
+    )
+    assert {"risk", "reliability"} <= set(page.ids())
     assert ("Nothing was sampled" in page.text) == ("manifold" not in options)
     assert ("not met" in page.text) == ("target" in options)
     if options.get("n_classes") == 1000:

@@ -44,11 +44,12 @@ class Bound:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure that is *not* a guarantee; `note` says why and what it is."""
+    """A figure that is *not* a guarantee; `note` says why and what it is, `standard_error` what chance does to it."""
 
     value: float
     method: str
     note: str
+    standard_error: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from infimum.rounding import floor4
+
 if TYPE_CHECKING:
     from infimum.sampling import Batch
 
@@ -30,7 +32,7 @@ def assessing_progress(
         def show(batch: Batch) -> None:
             progress.update(
                 task,
-                description=f"sampling: {batch.n:,} samples, λ {batch.value:.4f} ± {batch.standard_error:.4f}",
+                description=f"sampling: {batch.n:,} samples, λ {floor4(batch.value)} ± {batch.standard_error:.4f}",
             )
 
         def read(done: int, total: int | None) -> None:

@@ -11,6 +11,7 @@ import typer
 from infimum.cli import network_options as n
 from infimum.cli import options as o
 from infimum.errors import InputError
+from infimum.rounding import floor4
 
 if TYPE_CHECKING:
     from infimum.conformal import Calibration
@@ -170,7 +171,9 @@ def score(
         if scored.resumed:
             typer.echo(f"{scored.resumed} parts were there already")
         level = (
-            "no input has a success level" if scored.mean is None else f"mean success level {scored.mean:.4f}"
+            "no input has a success level"
+            if scored.mean is None
+            else f"mean success level {floor4(scored.mean)}"
         )
         typer.echo(f"written: {out} ({scored.n} inputs, {level}: an estimate, no guarantee)")
 

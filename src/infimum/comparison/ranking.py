@@ -13,6 +13,7 @@ from infimum.bounds import Bound, clopper_pearson
 from infimum.comparison.results import FIGURES, Comparison, Difference, FigureName, Network, Place, Ranking
 from infimum.comparison.statistics import Found, holm
 from infimum.diagnostics.collect import shortened
+from infimum.rounding import floor4
 
 
 class Test(NamedTuple):
@@ -138,7 +139,7 @@ def contradictions(networks: Sequence[Network], found: Sequence[Difference]) -> 
         if d.figure == "accuracy" and d.settled and ours is not None and theirs is not None and ours < theirs:
             first, second = shortened(d.first), shortened(d.second)
             warnings.append(
-                f"λ puts {second} ({theirs:.4f}) above {first} ({ours:.4f}), but the labels settle that "
+                f"λ puts {second} ({floor4(theirs)}) above {first} ({floor4(ours)}), but the labels settle that "
                 f"{first} is the more accurate: do not choose between these two by λ"
             )
     return warnings

@@ -83,7 +83,7 @@ def calibrate(
     n_tuning = 0
     if temperature == "fit" or getattr(score, "k_reg", None) == "auto":
         if tuning is None:
-            rows, aside = _set_aside(n, seed)
+            rows, aside = set_aside(n, seed)
             tuning = (logits[aside], labels[aside])
             notes.append(f"{len(aside)} of the {n} calibration rows were set aside for tuning")
         tuning_logits = check_logits(tuning[0], "tuning logits", n_classes)
@@ -191,7 +191,7 @@ def fit_temperature(logits: Array, labels: Array) -> tuple[float, list[str]]:
     return math.exp(float(found.x)), []
 
 
-def _set_aside(n: int, seed: int) -> tuple[Array, Array]:
+def set_aside(n: int, seed: int) -> tuple[Array, Array]:
     """Row numbers kept for calibration, and those set aside for tuning: a seeded split, each in order."""
     if n < 4:
         raise InputError(f"calibration has {n} rows, too few to set some aside for tuning; pass tuning rows")

@@ -159,6 +159,11 @@ class LambdaSummary:
             self.calibration_error, self.sampling_error if sampling is None else sampling, manifold
         )
 
+    @property
+    def by_count(self) -> tuple[Float[np.ndarray, " bins"], Float[np.ndarray, " bins"]]:
+        """Summed weights, and squares of weights, of the inputs of each runner-up's count (n+1)p_(2) = 0 .. n+1."""
+        return self._weight.sum(axis=0), self._weight_squared.sum(axis=0)
+
     def level_distribution(self) -> tuple[Float[np.ndarray, " b"], Float[np.ndarray, " b"]]:
         """Success levels that can occur and the weight of each; inputs read as NaN are left out."""
         weight, levels = self._weight_and_levels(self._weight)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -106,6 +107,28 @@ class LowInput:
 
 
 @dataclass(frozen=True)
+class Curves:
+    """Accuracy by success level of `n` labelled rows, `undefined` of which have no level (empty="nan")."""
+
+    n: int
+    undefined: int
+    reliability: tuple[ReliabilityBin, ...]
+    risk_coverage: tuple[RiskPoint, ...]
+    aurc: float | None
+    wanted: tuple[Wanted, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return _plain(self)
+
+    @staticmethod
+    def from_dict(d: dict[str, Any]) -> Curves:
+        """Inverse of `to_dict`, as of `Diagnostics`."""
+        _check_lengths(d, ("reliability", "risk_coverage", "wanted"))
+        return Curves(n=d["n"], undefined=d["undefined"], **_curves(d))
+
+
+@dataclass(frozen=True)
 class Diagnostics:
     """Success levels of `n` operation inputs, counted; `undefined` of them have none (empty="nan").
 
@@ -128,27 +151,14 @@ class Diagnostics:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        plain = asdict(self)
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in plain.items()}
+        return _plain(self)
 
     @staticmethod
     def from_dict(d: dict[str, Any]) -> Diagnostics:
         """Inverse of `to_dict`; TypeError or KeyError for a missing part, InputError for one too long."""
-        for part, most in MOST.items():
-            if len(d[part]) > most:
-                raise InputError(
-                    f"diagnostics: {part} has {len(d[part])} entries, at most {most} are expected"
-                )
-        made = {field.name: d[field.name] for field in fields(Diagnostics)}
+        _check_lengths(d, MOST)
+        made = {field.name: d[field.name] for field in fields(Diagnostics)} | _curves(d)
         made["levels"] = tuple(LevelBin(**b) for b in d["levels"])
-        made["reliability"] = tuple(
-            ReliabilityBin(**{**b, "accuracy": Proportion(**b["accuracy"])}) for b in d["reliability"]
-        )
-        made["risk_coverage"] = tuple(_risk_point(p) for p in d["risk_coverage"])
-        made["wanted"] = tuple(
-            Wanted(w["wanted"], None if w["reached"] is None else _risk_point(w["reached"]))
-            for w in d["wanted"]
-        )
         made["classes"] = tuple(
             ClassFigures(**{**c, **{key: _proportion(c[key]) for key in ("precision", "recall")}})
             for c in d["classes"]
@@ -156,6 +166,32 @@ class Diagnostics:
         made["slices"] = tuple(Slice(**{**s, "accuracy": _proportion(s["accuracy"])}) for s in d["slices"])
         made["lowest"] = tuple(LowInput(**x) for x in d["lowest"])
         return Diagnostics(**made)
+
+
+def _plain(made: Diagnostics | Curves) -> dict[str, Any]:
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(made).items()}
+
+
+def _check_lengths(d: dict[str, Any], parts: Iterable[str]) -> None:
+    for part in parts:
+        if len(d[part]) > MOST[part]:
+            raise InputError(
+                f"diagnostics: {part} has {len(d[part])} entries, at most {MOST[part]} are expected"
+            )
+
+
+def _curves(d: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "reliability": tuple(
+            ReliabilityBin(**{**b, "accuracy": Proportion(**b["accuracy"])}) for b in d["reliability"]
+        ),
+        "risk_coverage": tuple(_risk_point(p) for p in d["risk_coverage"]),
+        "aurc": d["aurc"],
+        "wanted": tuple(
+            Wanted(w["wanted"], None if w["reached"] is None else _risk_point(w["reached"]))
+            for w in d["wanted"]
+        ),
+    }
 
 
 def _proportion(plain: dict[str, Any] | None) -> Proportion | None:

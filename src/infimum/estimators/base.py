@@ -17,6 +17,9 @@ from infimum.outputs import Outputs, check_one_network
 REPLICATES = 200
 """Bootstrap replicates: the standard error is then itself known to about 5 %."""
 
+FEW_WRONG = 10
+"""With fewer wrong rows than this an error rate is hardly known, and its distribution is skewed."""
+
 NO_GUARANTEE = (
     "an estimate, no guarantee; it holds for operation like the calibration, and shift can mislead it"
 )
@@ -58,13 +61,17 @@ def mean(values: Array, weights: Array | None) -> float:
     return float(np.average(values, weights=weights))
 
 
-def operation_error(values: Array, weights: Array | None) -> float:
-    """Standard error of that mean: sd/√m, m Kish's effective number. One input alone: 1/2, the most there is."""
+def operation_error(values: Array, weights: Array | None, squared: Array | None = None) -> float:
+    """Standard error of that mean: sd/√m, m Kish's effective number. One input alone: 1/2, the most there is.
+
+    Of groups of inputs of one value, `weights` are the sums of their weights and `squared` of the squares.
+    """
     w = np.ones(len(values)) if weights is None else weights
-    effective = float(w.sum() ** 2 / (w**2).sum())
+    squared = w**2 if squared is None else squared
+    effective = float(w.sum() ** 2 / squared.sum())
     if effective <= 1 + 1e-12:
         return 0.5
-    spread = (w**2 * (values - np.average(values, weights=w)) ** 2).sum() / w.sum() ** 2
+    spread = (squared * (values - np.average(values, weights=w)) ** 2).sum() / w.sum() ** 2
     return math.sqrt(spread * effective / (effective - 1))
 
 
@@ -74,6 +81,7 @@ def standard_error(
     values: Float[np.ndarray, " m"],
     weights: Array | None,
     seed: int,
+    squared: Array | None = None,
 ) -> float:
     """Both parts, added as independent errors.
 
@@ -83,4 +91,4 @@ def standard_error(
     """
     rng = np.random.default_rng([seed, 0xB007])
     replicates = [refit(np.bincount(rng.integers(n, size=n), minlength=n)) for _ in range(REPLICATES)]
-    return math.hypot(float(np.std(replicates, ddof=1)), operation_error(values, weights))
+    return math.hypot(float(np.std(replicates, ddof=1)), operation_error(values, weights, squared))

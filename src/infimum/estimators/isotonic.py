@@ -21,8 +21,12 @@ def recalibrated(
     seed: int,
     method: str,
     about: str,
+    squared: Array | None = None,
 ) -> Estimate:
-    """Mean over operation of the isotonic regression of `correct` on `scores` (larger = more surely correct)."""
+    """Mean over operation of the isotonic regression of `correct` on `scores` (larger = more surely correct).
+
+    `weights` may be summed over inputs of one score; `squared` then holds the sums of their squares.
+    """
     knots, group = np.unique(scores, return_inverse=True)
     left = np.searchsorted(knots, operation_scores, side="right") - 1
     right = np.searchsorted(knots, operation_scores, side="left")
@@ -36,7 +40,7 @@ def recalibrated(
     def refit(counts: Int[np.ndarray, " n"]) -> float:
         return float(share @ isotonic_values(group, correct, counts))
 
-    error = standard_error(refit, len(scores), levels, weights, seed)
+    error = standard_error(refit, len(scores), levels, weights, seed, squared)
     return made(mean(levels, weights), error, method, about)
 
 

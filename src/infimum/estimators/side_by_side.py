@@ -10,7 +10,7 @@ import infimum
 from infimum.bounds import Exchangeability, exchangeability
 from infimum.caveats import FEW, calibration_rows_in, not_alike, saturation
 from infimum.estimators.average_confidence import average_confidence, difference_of_confidences
-from infimum.estimators.base import Estimate
+from infimum.estimators.base import FEW_WRONG, Estimate
 from infimum.estimators.calibrated_confidence import calibrated_confidence
 from infimum.estimators.success_level import recalibrated_success_level, success_level
 from infimum.estimators.thresholded_confidence import thresholded_confidence
@@ -18,9 +18,6 @@ from infimum.outputs import Outputs
 from infimum.overlap import rows_also_in
 
 SCHEMA = "infimum/estimates/1"
-
-FEW_WRONG = 10
-"""With fewer wrong rows than this an error rate is hardly known, and its distribution is skewed."""
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from jaxtyping import Float
 
 from infimum.checks import Array
 from infimum.conformal import Calibration, LambdaSummary, Score, calibrate
-from infimum.conformal.fitting import true_ranks
-from infimum.estimators.base import Estimate, check_pair, made
+from infimum.conformal.left_out import calibration_rows, left_out_counts
+from infimum.estimators.base import FEW_WRONG, Estimate, check_pair, made
 from infimum.estimators.isotonic import recalibrated
 from infimum.outputs import Outputs
 
@@ -58,28 +60,43 @@ def recalibrated_success_level(
     """
     check_pair(calibration, operation, seed)
     conformal = calibrate(calibration.logits, calibration.known_labels, score, seed=seed)
-    counts = conformal.top_two(operation.logits).count_second
-    return recalibrated(
-        left_out_ranks(conformal, calibration),
-        calibration.correct,
-        (conformal.n + 1 - counts) / conformal.n,
-        operation.weights,
+    summary = LambdaSummary(conformal.n)
+    summary.add(conformal.top_two(operation.logits), operation.weights)
+    return recalibrated_lambda(conformal, calibration, summary, seed)
+
+
+def recalibrated_lambda(
+    conformal: Calibration, labelled: Outputs, summary: LambdaSummary, seed: int
+) -> Estimate:
+    """The same of a finished calibration, the labelled rows that made it, and the λ(x) of operation inputs.
+
+    Only the order of the scores enters, so a step between error levels makes no difference.
+    """
+    n, correct = conformal.n, labelled.correct[calibration_rows(conformal, len(labelled))]
+    weight, squared = summary.by_count
+    counts = np.flatnonzero(weight)
+    found = recalibrated(
+        left_out_ranks(conformal, labelled),
+        correct,
+        (n + 1 - counts) / n,
+        weight[counts],
         seed,
         "recalibrated_success_level",
         "λ(x) replaced by the share of correct calibration rows at that λ(x)",
+        squared[counts],
     )
+    wrong = int((~correct).sum())
+    if wrong >= FEW_WRONG:
+        return found
+    few = f"; only {wrong} of the {n} calibration rows are wrong: its standard error is too small"
+    return replace(found, note=found.note + few)
 
 
 def left_out_ranks(conformal: Calibration, labelled: Outputs) -> Float[np.ndarray, " n"]:
     """Share of the *other* calibration scores below each row's runner-up: #{j ≠ i : s_j < S_(2)(x_i)} / (n − 1).
 
-    `labelled` are the n rows that `conformal` was made from. λ(x) is this share times n/(n+1). The row's own
-    score is at least S_(2) unless its label is the predicted one; then it is S_(1), below S_(2) or equal to it.
+    `labelled` are the rows that `conformal` was made from. λ(x) by the others is this share times (n − 1)/n.
     """
-    draws = conformal.draws(len(labelled), None, 0, "calibration")
-    u = None if isinstance(draws, int | float) else draws
-    counts = conformal.top_two(labelled.logits, u, stream="calibration")
-    below = conformal.n + 1 - counts.count_second
-    own = (true_ranks(labelled.logits, labelled.known_labels) == 1) & (counts.count_top > counts.count_second)
-    share: Array = (below - own) / (conformal.n - 1)
+    counts = left_out_counts(conformal, labelled.logits, labelled.known_labels).count_second
+    share: Array = (conformal.n - counts) / (conformal.n - 1)
     return share

@@ -6,8 +6,9 @@ import textwrap
 
 from infimum.bounds import Bound
 from infimum.certification.certificate import Certificate
-from infimum.report.figures import alike, floor4, named, percent, printable, unrounded
+from infimum.report.figures import alike, named, printable
 from infimum.report.text import WIDTH
+from infimum.rounding import floor4, percent, unrounded
 
 EACH_ALONE = (
     "Each bound holds with its own confidence; the first, named before the labels were seen, is the one that judges. "

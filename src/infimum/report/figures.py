@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import NamedTuple
 
 from infimum.bounds import Bound, Exchangeability
 from infimum.results import Assessment, LambdaEstimate
+from infimum.rounding import estimated, floor4, percent, unrounded
 
 NO_GUARANTEE = (
     "λ is an estimate, not a guarantee: per-input coverage cannot be had without assumptions on the "
     "distribution, and on real networks λ is often above the true success probability."
 )
 
+ON_CALIBRATION = (
+    "The operation has no labels: accuracy is that of the calibration rows, each scored by the others "
+    "(leave-one-out). It is an estimate for the operation, as far as that is like the calibration."
+)
+
 METHODS = {
     "clopper_pearson": "Clopper–Pearson",
     "anytime": "anytime-valid",
     "class_profile": "class profile",
+    "recalibrated_success_level": "recalibrated λ",
     "marginal_conformal": "marginal conformal",
     "confidence_floor": "confidence floor",
     "prediction_powered": "prediction-powered (PPI++)",
@@ -94,15 +100,17 @@ def figures(a: Assessment) -> list[Figure]:
             f"{a.lambda_operation.n} inputs, no labels needed",
         )
     )
+    rows += [
+        Figure(f"{named(e.method)}, estimate", estimated(e.value, e.standard_error), "not a guarantee")
+        for e in a.estimates
+    ]
     if a.success is not None:
         rows.append(
             Figure("λ*, accuracy on them", f"{a.success.value:.4f}", f"{a.success.n} labelled inputs")
         )
-    rows += [Figure(f"{named(e.method)}, estimate", f"{e.value:.4f}", "not certified") for e in a.estimates]
     if a.success is not None:
-        right, wrong, pearson = (
-            "none" if v is None else f"{v:.4f}" for v in (a.correct, a.incorrect, a.pearson)
-        )
+        right, wrong = ("none" if v is None else floor4(v) for v in (a.correct, a.incorrect))
+        pearson = "none" if a.pearson is None else f"{a.pearson:.4f}"
         rows.append(
             Figure("mean λ(x), correct / wrong", f"{right} / {wrong}", f"Pearson with position: {pearson}")
         )
@@ -176,38 +184,6 @@ def printable(text: str) -> str:
     )
 
 
-def floor4(value: float) -> str:
-    """Four digits, rounded down: a bound must not grow by printing it.
-
-    >>> floor4(0.95599999)
-    '0.9559'
-    """
-    return f"{int(value * 10_000) / 10_000:.4f}"
-
-
-def percent(confidence: float) -> str:
-    """A confidence as a percentage, without losing digits.
-
-    >>> percent(0.999)
-    '99.9 %'
-    >>> percent(0.9999999999999)
-    '99.99999999999 %'
-    """
-    text = f"{confidence * 100:.10g}"
-    if text == "100" and confidence < 1:
-        text = f"{Decimal(repr(float(confidence))) * 100:f}".rstrip("0")
-    return f"{text} %"
-
-
-def unrounded(value: float) -> str:
-    """A target with all its digits: 0.9999999 must not be printed as 1.
-
-    >>> unrounded(0.9999999), unrounded(0.9)
-    ('0.9999999', '0.9')
-    """
-    return repr(float(value))
-
-
 def rests_on(bound: Bound) -> str:
     """The rows behind a bound, and the error level that attains it."""
     rows = f"{bound.n} labelled inputs"
@@ -219,4 +195,4 @@ def rests_on(bound: Bound) -> str:
 
 
 def _lambda(estimate: LambdaEstimate) -> str:
-    return f"{estimate.value:.4f} ± {estimate.standard_error.total:.4f}"
+    return estimated(estimate.value, estimate.standard_error.total)

@@ -15,10 +15,11 @@ from markupsafe import Markup
 from infimum.diagnostics.classes import badness
 from infimum.diagnostics.collect import shortened
 from infimum.report import charts
-from infimum.report.figures import NO_GUARANTEE, contradicted, facts, floor4, printable, sentence
+from infimum.report.figures import NO_GUARANTEE, ON_CALIBRATION, contradicted, facts, printable, sentence
 from infimum.report.provenance import fit_rows, provenance_rows
 from infimum.report.thumbnails import data_uri
 from infimum.results import Assessment
+from infimum.rounding import floor4, interval, unrounded
 
 STRIPS = 20
 """Classes drawn; the table holds all of them."""
@@ -30,7 +31,7 @@ def to_html(a: Assessment, thumbnails: Mapping[int, Any] | None = None) -> str:
     `thumbnails` are pictures of operation inputs by row, PNG or JPEG bytes or uint8 arrays (H, W), (H, W, 1) or
     (H, W, 3); only those of the inputs of lowest success level are used. Raises InputError for other pictures.
     """
-    d = a.diagnostics
+    d, curves = a.diagnostics, a.curves
     style, script = asset("report.css"), asset("report.js")
     classes = [] if d is None else sorted(d.classes, key=badness)
     lowest = () if d is None else d.lowest
@@ -53,8 +54,10 @@ def to_html(a: Assessment, thumbnails: Mapping[int, Any] | None = None) -> str:
         ladder=charts.ladder_strips(a),
         convergence=charts.convergence_chart(a),
         levels=None if d is None else charts.levels_chart(d),
-        reliability=None if d is None else charts.reliability_chart(d),
-        risk=None if d is None else charts.risk_chart(d),
+        curves=curves,
+        on_calibration=None if curves is d or curves is None else ON_CALIBRATION,
+        reliability=None if curves is None else charts.reliability_chart(curves),
+        risk=None if curves is None else charts.risk_chart(curves),
         fidelity=None if d is None else charts.fidelity_chart(d),
         classes=classes,
         drawn=charts.class_strips(classes[:STRIPS]) if classes else None,
@@ -66,7 +69,7 @@ def to_html(a: Assessment, thumbnails: Mapping[int, Any] | None = None) -> str:
 @cache
 def environment() -> Environment:
     """The templates, which escape all text."""
-    return Environment(
+    made = Environment(
         loader=PackageLoader("infimum.report", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -74,6 +77,9 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=lambda value: printable(value) if type(value) is str else value,
     )
+    made.filters |= {"floor4": floor4, "unrounded": unrounded}
+    made.filters["interval"] = lambda p: interval(p.low, p.high, 3)
+    return made
 
 
 @cache

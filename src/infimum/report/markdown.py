@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from infimum.diagnostics.base import Diagnostics, Proportion
+from infimum.diagnostics.base import Curves, Diagnostics, Proportion
 from infimum.diagnostics.classes import badness
 from infimum.diagnostics.collect import shortened
-from infimum.report.figures import NO_GUARANTEE, facts, figures, printable, verdict
+from infimum.report.figures import NO_GUARANTEE, ON_CALIBRATION, facts, figures, printable, verdict
 from infimum.report.provenance import provenance_rows
 from infimum.results import Assessment
+from infimum.rounding import floor4, interval, unrounded
 
 WORST = 10
 """Rows of each of the tables of what does worst: a comment on a pull request has no room for all."""
@@ -27,7 +28,7 @@ def to_markdown(a: Assessment) -> str:
     if a.warnings:
         lines += ["## Warnings", "", *(f"- {escape(w)}" for w in a.warnings), ""]
     if a.diagnostics is not None:
-        lines += [*_thresholds(a.diagnostics), *_worst(a.diagnostics)]
+        lines += [*_thresholds(a.curves), *_worst(a.diagnostics)]
     lines += ["## How it was made", "", *(f"- {escape(line)}" for line in (*facts(a), *a.notes))]
     bound_lines = [f"- {escape(b.method)}: {'; '.join(map(escape, b.assumptions))}" for b in a.certified]
     lines += ["", "## What the certified bounds assume", "", *bound_lines, ""]
@@ -35,20 +36,21 @@ def to_markdown(a: Assessment) -> str:
     return "\n".join(lines)
 
 
-def _thresholds(d: Diagnostics) -> list[str]:
-    if not d.wanted:
+def _thresholds(d: Diagnostics | Curves | None) -> list[str]:
+    if d is None or not d.wanted:
         return []
     rows = []
     for w in d.wanted:
         if w.reached is None:
-            rows.append((f"{w.wanted:g}", "none", "", ""))
+            rows.append((unrounded(w.wanted), "none", "", ""))
         else:
             at = w.reached
             rows.append(
-                (f"{w.wanted:g}", f"{at.threshold:.4f}", f"{at.coverage:.2%}", _accuracy(at.accuracy))
+                (unrounded(w.wanted), floor4(at.threshold), f"{at.coverage:.2%}", _accuracy(at.accuracy))
             )
     head = ("wanted accuracy", "accept λ(x) ≥", "coverage", "accuracy there [95 %]")
     said = "Chosen and measured on the same inputs: a guide, not a guarantee."
+    said = f"{ON_CALIBRATION} {said}" if isinstance(d, Curves) else said
     return ["## Threshold on λ(x) for a wanted accuracy", "", said, "", *table(head, rows), ""]
 
 
@@ -58,7 +60,7 @@ def _worst(d: Diagnostics) -> list[str]:
     rows = [
         (
             c.name,
-            "–" if c.level is None else f"{c.level:.4f}",
+            "–" if c.level is None else floor4(c.level),
             *((_accuracy(c.precision), _accuracy(c.recall)) if d.labelled else ()),
             str(c.predicted),
         )
@@ -78,7 +80,7 @@ def _worst(d: Diagnostics) -> list[str]:
                 s.predicted,
                 s.runner_up,
                 *((_accuracy(s.accuracy),) if d.labelled else ()),
-                f"{s.level:.4f}",
+                floor4(s.level),
                 str(s.n),
             )
             for s in d.slices[:WORST]
@@ -90,7 +92,7 @@ def _worst(d: Diagnostics) -> list[str]:
             (
                 str(x.row),
                 "–" if x.id is None else x.id,
-                f"{x.level:.4f}",
+                floor4(x.level),
                 x.predicted,
                 *((x.label or "",) if d.labelled else ()),
             )
@@ -101,7 +103,7 @@ def _worst(d: Diagnostics) -> list[str]:
 
 
 def _accuracy(p: Proportion | None) -> str:
-    return "–" if p is None else f"{p.value:.4f} [{p.low:.3f}, {p.high:.3f}]"
+    return "–" if p is None else f"{p.value:.4f} {interval(p.low, p.high, 3)}"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

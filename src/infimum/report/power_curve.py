@@ -9,6 +9,7 @@ from html import escape
 from infimum.certification.planning import Plan, PlannedMethod
 from infimum.checks import Real
 from infimum.report.figures import named
+from infimum.rounding import floored, unrounded
 
 WIDTH, HEIGHT = 760, 420
 LEFT, RIGHT, TOP, BOTTOM = 60, 220, 40, 50
@@ -31,7 +32,10 @@ def to_svg(p: Plan) -> str:
     def y(power: Real) -> float:
         return TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - min(1.0, max(0.0, power)))
 
-    title = f"Probability of showing {p.target:g} at confidence {p.confidence:g}, if the truth is {p.expected:.6g}"
+    title = (
+        f"Probability of showing {unrounded(p.target)} at confidence {unrounded(p.confidence)}, "
+        f"if the truth is {floored(p.expected, 6).rstrip('0')}"
+    )
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
         f'font-size="12" role="img"><title>{escape(title)}</title>',
@@ -40,7 +44,9 @@ def to_svg(p: Plan) -> str:
     ]
     for power in (0.0, 0.5, *(need.success for need in p.methods[0].needs), 1.0):
         parts.append(_line([(LEFT, y(power)), (WIDTH - RIGHT, y(power))], "#dddddd"))
-        parts.append(f'<text x="{LEFT - 6}" y="{y(power) + 4:.1f}" text-anchor="end">{power:g}</text>')
+        parts.append(
+            f'<text x="{LEFT - 6}" y="{y(power) + 4:.1f}" text-anchor="end">{unrounded(power)}</text>'
+        )
     for n in _ticks(low, high):
         parts.append(_line([(x(n), TOP), (x(n), HEIGHT - BOTTOM)], "#eeeeee"))
         parts.append(f'<text x="{x(n):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{n}</text>')

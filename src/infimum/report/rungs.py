@@ -8,8 +8,9 @@ import numpy as np
 
 from infimum.bounds import Bound
 from infimum.diagnostics.proportions import binomial_interval
-from infimum.report.figures import METHODS, floor4, percent, rests_on
+from infimum.report.figures import METHODS, rests_on
 from infimum.results import Assessment, LambdaEstimate
+from infimum.rounding import estimated, floor4, interval, percent
 
 Kind = Literal["certified", "asymptotic", "estimate", "measured"]
 
@@ -47,25 +48,25 @@ def rungs(a: Assessment) -> list[Rung]:
             METHODS.get(e.method, e.method).capitalize(),
             "estimate",
             e.value,
-            f"{e.value:.4f}",
-            None,
-            f"Not certified: {e.note}.",
+            estimated(e.value, e.standard_error),
+            _around(e.value, e.standard_error),
+            f"Not certified. {e.note[:1].upper()}{e.note[1:]}.",
         )
         for e in a.estimates
     ]
     if a.success is not None:
         value, n = a.success.value, min(float(a.success.n), a.lambda_operation.effective_n)
         low, high = binomial_interval(np.array([value * n]), np.array([n]))
-        interval = (float(low[0]), float(high[0]))
+        ends = (float(low[0]), float(high[0]))
         found.append(
             Rung(
                 "λ*, accuracy",
                 "measured",
                 value,
                 f"{value:.4f}",
-                interval,
+                ends,
                 f"Share of correct predictions on {a.success.n:,} labelled operation inputs; 95 % interval "
-                f"[{interval[0]:.4f}, {interval[1]:.4f}].",
+                f"{interval(*ends)}.",
             )
         )
     return found
@@ -88,8 +89,12 @@ def _lambda(label: str, estimate: LambdaEstimate, also: str) -> Rung:
         label,
         "estimate",
         estimate.value,
-        f"{estimate.value:.4f} ± {error:.4f}",
-        (max(0.0, estimate.value - error), min(1.0, estimate.value + error)),
+        estimated(estimate.value, error),
+        _around(estimate.value, error),
         f"Mean over {estimate.n:,} {what}; ± one standard error. It is the success probability only if {also}coverage "
         "held for every single input, which nothing ensures.",
     )
+
+
+def _around(value: float, error: float | None) -> tuple[float, float] | None:
+    return None if error is None else (max(0.0, value - error), min(1.0, value + error))

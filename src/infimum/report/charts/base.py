@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from infimum.diagnostics.base import Curves, Diagnostics
+
 
 class Series(NamedTuple):
     """Marks of one kind that can be shown and hidden; `key` names their colour and shape in the style sheet."""
@@ -25,6 +27,11 @@ class Chart(NamedTuple):
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     logarithmic: Markup | None = None
+
+
+def on_calibration(d: Diagnostics | Curves) -> str:
+    """What a title adds where a chart shows the calibration rows and not the operation."""
+    return ", on the calibration rows" if isinstance(d, Curves) else ""
 
 
 def thinned(n: int, most: int) -> list[int]:

@@ -6,6 +6,7 @@ from infimum.report.charts.base import Chart, Series, thinned
 from infimum.report.charts.scale import Scale, round_step
 from infimum.report.charts.svg import Plot
 from infimum.results import Assessment
+from infimum.rounding import floor4, floored
 
 POINTS = 120
 
@@ -33,12 +34,15 @@ def convergence_chart(a: Assessment) -> Chart | None:
     plot.upright(float(last.n), f"stopped: {ended}", "stop")
     for b in history:
         plot.hover(
-            float(b.n), b.value, "lambda", f"{b.n:,} samples: λ = {b.value:.5f} ± {b.standard_error:.5f}"
+            float(b.n),
+            b.value,
+            "lambda",
+            f"{b.n:,} samples: λ = {floored(b.value, 5)} ± {b.standard_error:.5f}",
         )
     says = (
-        f"λ on samples ends at {last.value:.4f} after {last.n:,} samples, with a sampling standard error of "
+        f"λ on samples ends at {floor4(last.value)} after {last.n:,} samples, with a sampling standard error of "
         f"{last.standard_error:.5f}; the stopping rule ({rule}) {'held' if a.lambda_.converged else 'did not hold'}. "
-        f"λ on the real operation inputs is {real:.4f}."
+        f"λ on the real operation inputs is {floor4(real)}."
     )
     return Chart(
         key="convergence",
@@ -51,5 +55,5 @@ def convergence_chart(a: Assessment) -> Chart | None:
             Series("real", "λ on operation inputs"),
         ),
         head=("samples", "λ", "sampling standard error"),
-        rows=tuple((f"{b.n:,}", f"{b.value:.5f}", f"{b.standard_error:.5f}") for b in history),
+        rows=tuple((f"{b.n:,}", f"{floored(b.value, 5)}", f"{b.standard_error:.5f}") for b in history),
     )

@@ -10,6 +10,7 @@ from infimum.report.charts.scale import Scale, probability_axis, short
 from infimum.report.charts.svg import percent, tag
 from infimum.report.rungs import KINDS, Rung, rungs
 from infimum.results import Assessment
+from infimum.rounding import unrounded
 
 
 class LadderStrips(NamedTuple):
@@ -38,7 +39,7 @@ def axis(scale: Scale, target: float | None = None, about: int = 5) -> Markup:
     if target is not None:
         at = scale.at(target)
         anchor = "end" if at > 0.7 else "start" if at < 0.3 else "middle"
-        label = f"target {target:g}"
+        label = f"target {unrounded(target)}"
         parts.append(tag("text", label, x=percent(at), y="30", text_anchor=anchor, class_="label s-target"))
     height = "20" if target is None else "34"
     return tag("svg", *parts, class_="strip", width="100%", height=height, aria_hidden="true")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from infimum.diagnostics.base import Diagnostics
-from infimum.report.charts.base import Chart, Series
+from infimum.diagnostics.base import Curves, Diagnostics
+from infimum.report.charts.base import Chart, Series, on_calibration
 from infimum.report.charts.scale import probability_axis
 from infimum.report.charts.svg import Plot
+from infimum.rounding import floor4, interval
 
 
-def reliability_chart(d: Diagnostics) -> Chart | None:
+def reliability_chart(d: Diagnostics | Curves) -> Chart | None:
     """None without labels."""
     if not d.reliability:
         return None
-    title = "Success level against accuracy"
+    title = f"Success level against accuracy{on_calibration(d)}"
     above = [b for b in d.reliability if b.accuracy.high < b.level]
     says = (
         f"In {len(above)} of {len(d.reliability)} bins the accuracy is below the mean success level by more than "
@@ -28,7 +29,7 @@ def reliability_chart(d: Diagnostics) -> Chart | None:
         acc = b.accuracy
         tip = (
             f"λ(x) from {b.low:.2f} to {b.high:.2f}: accuracy {acc.value:.4f} "
-            f"[{acc.low:.4f}, {acc.high:.4f}], mean level {b.level:.4f}, {acc.n:,} inputs"
+            f"{interval(acc.low, acc.high)}, mean level {floor4(b.level)}, {acc.n:,} inputs"
         )
         plot.dot(b.level, acc.value, "accuracy", tip, (acc.low, acc.high))
     return Chart(
@@ -45,9 +46,9 @@ def reliability_chart(d: Diagnostics) -> Chart | None:
             (
                 f"{b.low:.2f}",
                 f"{b.high:.2f}",
-                f"{b.level:.4f}",
+                floor4(b.level),
                 f"{b.accuracy.value:.4f}",
-                f"[{b.accuracy.low:.4f}, {b.accuracy.high:.4f}]",
+                interval(b.accuracy.low, b.accuracy.high),
                 f"{b.accuracy.n:,}",
             )
             for b in d.reliability

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from infimum.diagnostics.base import Diagnostics
-from infimum.report.charts.base import Chart, Series, thinned
+from infimum.diagnostics.base import Curves, Diagnostics
+from infimum.report.charts.base import Chart, Series, on_calibration, thinned
 from infimum.report.charts.scale import Scale, round_step, short
 from infimum.report.charts.svg import Plot
+from infimum.rounding import floor4
 
 POINTS = 100
 
 
-def risk_chart(d: Diagnostics) -> Chart | None:
+def risk_chart(d: Diagnostics | Curves) -> Chart | None:
     """None without labels."""
     if not d.risk_coverage or d.aurc is None:
         return None
-    title = "Risk–coverage curve"
+    title = f"Risk–coverage curve{on_calibration(d)}"
     points = [d.risk_coverage[i] for i in thinned(len(d.risk_coverage), POINTS)]
     overall = 1 - points[-1].accuracy.value
     half = min(points, key=lambda p: abs(p.coverage - 0.5))
@@ -38,7 +39,7 @@ def risk_chart(d: Diagnostics) -> Chart | None:
     plot.line([(p.coverage, 1 - p.accuracy.value) for p in points], "risk")
     for p in points:
         tip = (
-            f"accept λ(x) ≥ {p.threshold:.4f}: {p.coverage:.1%} of the inputs ({p.accuracy.n:,}), "
+            f"accept λ(x) ≥ {floor4(p.threshold)}: {p.coverage:.1%} of the inputs ({p.accuracy.n:,}), "
             f"error {1 - p.accuracy.value:.2%} [{1 - p.accuracy.high:.2%}, {1 - p.accuracy.low:.2%}]"
         )
         plot.hover(p.coverage, 1 - p.accuracy.value, "risk", tip)
@@ -51,7 +52,7 @@ def risk_chart(d: Diagnostics) -> Chart | None:
         head=("accept λ(x) ≥", "coverage", "error", "95 % interval", "inputs"),
         rows=tuple(
             (
-                f"{p.threshold:.4f}",
+                floor4(p.threshold),
                 f"{p.coverage:.2%}",
                 f"{1 - p.accuracy.value:.3%}",
                 f"[{1 - p.accuracy.high:.3%}, {1 - p.accuracy.low:.3%}]",

@@ -10,6 +10,7 @@ from infimum.diagnostics.base import ClassFigures, Proportion
 from infimum.report.charts.ladder import axis, lines
 from infimum.report.charts.scale import Scale, probability_axis
 from infimum.report.charts.svg import percent, tag
+from infimum.rounding import floor4, interval
 
 TICKS = 4
 """About so many numbers on the axis: the column is narrow."""
@@ -41,7 +42,7 @@ def _strip(c: ClassFigures, scale: Scale) -> Markup:
             parts.append(_interval(kind, y, proportion, scale))
     if c.level is not None:
         x = percent(scale.at(c.level))
-        title = tag("title", f"mean λ(x) {c.level:.4f}")
+        title = tag("title", f"mean λ(x) {floor4(c.level)}")
         line = tag("line", x1=x, x2=x, y1="3", y2="25", class_="edge")
         parts.append(tag("g", title, line, class_="mark s-level"))
     return tag("svg", *parts, class_="strip", width="100%", height="28", aria_hidden="true")
@@ -51,7 +52,7 @@ def _interval(kind: str, y: int, p: Proportion, scale: Scale) -> Markup:
     low, high, at = (percent(scale.at(v)) for v in (p.low, p.high, p.value))
     return tag(
         "g",
-        tag("title", f"{kind} {p.value:.4f} [{p.low:.4f}, {p.high:.4f}], {p.n:,} inputs"),
+        tag("title", f"{kind} {p.value:.4f} {interval(p.low, p.high)}, {p.n:,} inputs"),
         tag("line", x1=low, x2=high, y1=str(y), y2=str(y), class_="whisker"),
         tag("circle", cx=at, cy=str(y), r="4"),
         class_=f"mark s-{kind}",

@@ -13,8 +13,8 @@ from infimum.diagnostics.proportions import binomial_interval
 from infimum.report.charts.ladder import axis, strip
 from infimum.report.charts.scale import probability_axis
 from infimum.report.comparison.words import ordered
-from infimum.report.figures import floor4
 from infimum.report.rungs import KINDS, Rung
+from infimum.rounding import estimated, floor4
 
 
 class Group(NamedTuple):
@@ -53,5 +53,5 @@ def _rungs(n: Network) -> list[Rung]:
     if n.lambda_ is not None:
         error = n.lambda_error or 0.0
         interval = (max(0.0, n.lambda_ - error), min(1.0, n.lambda_ + error))
-        found.append(Rung("λ", "estimate", n.lambda_, f"{n.lambda_:.4f} ± {error:.4f}", interval, ""))
+        found.append(Rung("λ", "estimate", n.lambda_, estimated(n.lambda_, error), interval, ""))
     return found

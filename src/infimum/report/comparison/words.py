@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from infimum.comparison.results import Comparison, Difference, FigureName, Network, Place, Ranking
 from infimum.diagnostics.collect import shortened
-from infimum.report.figures import floor4, percent
+from infimum.rounding import estimated, floor4, percent
 
 FIGURE_WORDS: dict[FigureName, str] = {
     "accuracy": "λ*, accuracy",
@@ -102,7 +102,7 @@ def network_rows(c: Comparison) -> list[tuple[str, ...]]:
     ranks = {figure: _ranks(ranking_by(c, figure)) for figure in FIGURE_WORDS}
     rows: list[tuple[str, ...]] = []
     for n in ordered(c):
-        value = "–" if n.lambda_ is None else f"{n.lambda_:.4f} ± {n.lambda_error or 0.0:.4f}"
+        value = "–" if n.lambda_ is None else estimated(n.lambda_, n.lambda_error or 0.0)
         rows.append(
             (
                 shortened(n.name),

@@ -1,0 +1,68 @@
+"""Accuracy by λ(x) on the calibration rows: against plain leave-one-out, and like that of fresh inputs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest_types import Toy
+
+from infimum import Outputs
+from infimum.conformal import RAPS, calibrate
+from infimum.conformal.draws import uniform_draws
+from infimum.diagnostics.on_calibration import curves_on_calibration
+
+
+def plain_levels(cal: Outputs, **options: object) -> np.ndarray:
+    """λ(x) of each row by a calibration that never saw it."""
+    u = uniform_draws(0, "calibration", len(cal))
+    found = []
+    for row in range(len(cal)):
+        rest = np.arange(len(cal)) != row
+        without = calibrate(cal.logits[rest], cal.labels[rest], randomize=u[rest])
+        found.append(without.success_levels(cal.logits[[row]], u=u[[row]], **options)[0])
+    return np.array(found)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"step": 0.05}, {"step": 0.3, "empty": "nan"}, {"step": 0.3, "empty": "zero"}]
+)
+def test_against_plain_leave_one_out(toy: Toy, options: dict) -> None:
+    cal = toy.outputs(60, np.random.default_rng(3))
+    levels = plain_levels(cal, **options)
+    known = np.isfinite(levels)
+    found = curves_on_calibration(calibrate(cal.logits, cal.labels), cal, **options, target=0.87)
+    assert (found.n, found.undefined) == (known.sum(), 60 - known.sum())
+    for point in found.risk_coverage:
+        taken = levels >= point.threshold - 1e-12  # NaN is never taken
+        assert point.accuracy.n == taken.sum()
+        assert point.accuracy.value == pytest.approx(cal.correct[taken].mean())
+    assert sum(b.accuracy.n for b in found.reliability) == known.sum()
+    assert 0.87 in [w.wanted for w in found.wanted]
+
+
+def test_nothing_to_show_where_no_row_has_a_level() -> None:
+    cal = Outputs(np.zeros((6, 3)), np.full(6, 2))
+    conformal = calibrate(cal.logits, cal.labels, randomize=False)
+    assert curves_on_calibration(conformal, cal, empty="nan") is None
+
+
+def test_levels_left_out_are_like_those_of_fresh_inputs(toy: Toy) -> None:
+    """Mean λ(x) and the accuracy at a threshold agree with those of fresh inputs over 200 calibrations of 50 rows.
+
+    Levels with the own score left in would not: wrong rows would be lower by 1/51 each. The means over 200 draws
+    are known to about sd/√(200 · 50) ≈ .002; four of these are allowed.
+    """
+    rng = np.random.default_rng(4)
+    fresh = toy.outputs(2000, rng)
+    gap, accuracy = [], []
+    for seed in range(200):
+        cal = toy.outputs(50, rng)
+        conformal = calibrate(cal.logits, cal.labels, score=RAPS(), seed=seed)
+        found = curves_on_calibration(conformal, cal)
+        mean = sum(b.level * b.accuracy.n for b in found.reliability) / 50
+        levels = conformal.success_levels(fresh.logits)
+        gap.append(mean * 50 / 49 - levels.mean() * 51 / 50)  # shares of scores below, of 49 and of 50
+        accuracy.append((found.risk_coverage[-1].accuracy.value, fresh.correct.mean()))
+    assert abs(np.mean(gap)) < 4 * np.std(gap, ddof=1) / np.sqrt(200)
+    ours, theirs = np.mean(accuracy, axis=0)
+    assert abs(ours - theirs) < 4 * np.sqrt(theirs * (1 - theirs) * (1 / 10_000 + 1 / 2000))
