@@ -26,6 +26,8 @@ from infimum.head import AnyHead
 from infimum.judging import Method, check_method, judging_bounds
 from infimum.manifold import Manifold, fit_moments
 from infimum.manifold.by_name import Bandwidth, ManifoldName, fit_manifold
+from infimum.manifold.fidelity import Fidelity
+from infimum.manifold.held_out import drawn_by_weight, held_out_fidelity
 from infimum.outputs import Outputs, check_one_network
 from infimum.overlap import rows_also_in
 from infimum.provenance import origin
@@ -151,6 +153,7 @@ def assess(
     logger.info("scored %d operation inputs: λ %.4f", real.n, real.value)
 
     law: Manifold | None = None
+    likeness: Fidelity | None = None
     estimate, interrupted, manifold_lambda, samples = on_operation, False, None, None
     if source is None:
         notes.append(_why_no_manifold(manifold, head, operation))
@@ -160,10 +163,18 @@ def assess(
         if kept is not None:
             features, weights = kept.features, kept.weights
             notes.extend(kept.notes)
-        sampled = _draw_by_weight(features, weights, seed)
-        logits = head.logits(sampled)
-        predicted = logits.argmax(axis=1)
-        law = fit_manifold(manifold, sampled, predicted, components, covariance, bandwidth, seed, logits)
+
+        def fit(rows: Array) -> Manifold:
+            logits = head.logits(rows)
+            predicted = logits.argmax(axis=1)
+            return fit_manifold(manifold, rows, predicted, components, covariance, bandwidth, seed, logits)
+
+        everything = np.arange(len(features))
+        law = fit(features if weights is None else features[drawn_by_weight(everything, weights, seed)])
+        try:
+            likeness = held_out_fidelity(fit, law.fit, features, weights, head, conformal, seed)
+        except InputError as error:
+            notes.append(f"the manifold was not compared with features held out: {error}")
         logger.info("fitted %s to %d features", law.fit.name, law.fit.n)
         behind = LambdaSummary(conformal.n, step, empty)
         behind.add(conformal.top_two(head.logits(features)), weights)
@@ -208,6 +219,7 @@ def assess(
         estimates=_estimates(conformal, calibration, real, seed),
         target=None if wanted is None else Target(wanted, confidence, judge.value >= wanted, judge.method),
         manifold=None if law is None else law.fit.to_dict(),
+        fidelity=likeness,
         exchangeability=found.alike,
         warnings=warnings_about(
             calibration=calibration,
@@ -277,16 +289,6 @@ def _why_no_manifold(manifold: str | None, head: AnyHead | None, operation: Outp
     features = (operation.first if isinstance(operation, OutputsStream) else operation).features
     missing = [what for what, have in (("head", head), ("features", features)) if have is None]
     return f"without {' and '.join(missing)} nothing is sampled: λ is that of the operation inputs"
-
-
-def _draw_by_weight(features: Array, weights: Array | None, seed: int) -> Array:
-    """As many rows, drawn by weight (systematic resampling), so that the manifold has the operational profile."""
-    if weights is None:
-        return features
-    n = len(features)
-    start = np.random.default_rng([seed, 0x3E1]).random()
-    rows = np.searchsorted(np.cumsum(weights) / weights.sum(), (start + np.arange(n)) / n)
-    return features[np.minimum(rows, n - 1)]
 
 
 def _why_withheld(

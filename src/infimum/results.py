@@ -13,6 +13,7 @@ from infimum.diagnostics.base import Curves, Diagnostics
 from infimum.errors import InputError
 from infimum.files import read_bytes, write_bytes
 from infimum.manifold.base import ManifoldFit
+from infimum.manifold.fidelity import Fidelity
 from infimum.sampling import Batch
 from infimum.typed import check_types
 
@@ -99,7 +100,8 @@ class Assessment:
 
     `correct`, `incorrect`: mean success level of correctly and incorrectly classified inputs; `pearson`: the
     correlation of λ(x) with the position of the true label (0 = predicted); None without labels. `on_calibration`:
-    accuracy by λ(x) of the calibration rows, each scored by the others, where the operation has no labels.
+    accuracy by λ(x) of the calibration rows, each scored by the others, where the operation has no labels;
+    `fidelity`: how a manifold fitted to half of the features comes to the other half.
     """
 
     network: str
@@ -124,6 +126,7 @@ class Assessment:
     interrupted: bool = False
     diagnostics: Diagnostics | None = None
     on_calibration: Curves | None = None
+    fidelity: Fidelity | None = None
 
     @property
     def curves(self) -> Diagnostics | Curves | None:
@@ -156,6 +159,7 @@ class Assessment:
             "provenance": self.provenance,
             "interrupted": self.interrupted,
             "diagnostics": None if self.diagnostics is None else self.diagnostics.to_dict(),
+            "fidelity": None if self.fidelity is None else self.fidelity.to_dict(),
             "on_calibration": None if self.on_calibration is None else self.on_calibration.to_dict(),
         }
 
@@ -183,6 +187,7 @@ class Assessment:
                 if d.get("exchangeability") is None
                 else Exchangeability.from_dict(d["exchangeability"]),
                 diagnostics=None if diagnostics is None else Diagnostics.from_dict(diagnostics),
+                fidelity=None if d.get("fidelity") is None else Fidelity.from_dict(d["fidelity"]),
                 on_calibration=None
                 if d.get("on_calibration") is None
                 else Curves.from_dict(d["on_calibration"]),

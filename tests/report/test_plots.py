@@ -24,8 +24,11 @@ def test_every_chart_is_written(tmp_path: Path, kind: str, start: bytes) -> None
 def test_charts_without_figures_are_left_out(tmp_path: Path) -> None:
     a = toy_assessment(n=300, labelled=False)
     written = plots.save_plots(a, tmp_path)
-    assert [path.stem for path in written] == ["ladder", "success_levels", "classes"]
-    for draw in (plots.reliability_diagram, plots.risk_coverage, plots.convergence, plots.fidelity):
+    assert [path.stem for path in written] == [
+        *("ladder", "success_levels", "reliability_diagram", "risk_coverage", "classes")
+    ]
+    assert "calibration rows" in plots.risk_coverage(a).axes[0].get_ylabel()
+    for draw in (plots.convergence, plots.fidelity):
         with pytest.raises(InputError):
             draw(a)
 

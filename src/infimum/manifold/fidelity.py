@@ -8,7 +8,7 @@ A check, not a choice: a manifold that repeats the real features always passes. 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from jaxtyping import Float
 
 from infimum.checks import Array, check_matrix, check_seed
 from infimum.conformal import Calibration, LambdaSummary
+from infimum.errors import InputError
 from infimum.head import AnyHead, Head
 from infimum.manifold.base import Manifold
 from infimum.manifold.density import log_density
@@ -26,6 +27,11 @@ COMPARED = 2000
 
 FOLDS = 5
 
+BINS = 50
+
+MOST_CLASSES = 200
+"""A density of K logits costs about K³ for every component."""
+
 
 @dataclass(frozen=True)
 class Fidelity:
@@ -34,7 +40,8 @@ class Fidelity:
     `difference` is λ on `n_samples` samples minus λ on `n_real` held-out features, `standard_error` its standard
     error: both samples, the features the manifold was fitted to, and what of the calibration does not cancel. `auc`
     is the chance that a classifier tells a sample from a real one (0.5: it cannot), `auc_error` its standard error
-    when it cannot; `log_likelihood` the mean over held-out logits, in nats, None without a density.
+    when it cannot; `log_likelihood` the mean over held-out logits, in nats, None without a density or with more
+    than 200 classes. `levels_samples` and `levels_real` are the shares of λ(x) in 50 bins of 0.02.
     """
 
     manifold: str
@@ -46,6 +53,9 @@ class Fidelity:
     log_likelihood: float | None
     n_samples: int
     n_real: int
+    n_fitted: int
+    levels_samples: tuple[float, ...]
+    levels_real: tuple[float, ...]
 
     @property
     def difference(self) -> float:
@@ -54,7 +64,18 @@ class Fidelity:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {**asdict(self), "difference": self.difference}
+        plain = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
+        return {**plain, "difference": self.difference}
+
+    @staticmethod
+    def from_dict(d: dict[str, Any]) -> Fidelity:
+        """Inverse of `to_dict`; KeyError for a missing part, InputError for other bins."""
+        made: dict[str, Any] = {field.name: d[field.name] for field in fields(Fidelity)}
+        for name in ("levels_samples", "levels_real"):
+            made[name] = tuple(made[name])
+            if len(made[name]) != BINS:
+                raise InputError(f"fidelity: {name} has {len(made[name])} entries, {BINS} are expected")
+        return Fidelity(**made)
 
 
 def fidelity(
@@ -100,7 +121,8 @@ def fidelity(
     calibrating = float(np.std(gap, ddof=1)) * math.sqrt(n) / (n + 1) if n > 1 else 0.5
     fitted = summaries[1].sampling_error * math.sqrt(len(real) / manifold.fit.n)
     auc, auc_error = _auc(kept[0], real[:COMPARED], seed)
-    densities = log_density(law, real) if isinstance(head, Head) else None
+    has_density = isinstance(head, Head) and head.n_classes <= MOST_CLASSES
+    densities = log_density(law, real) if has_density else None
     likelihood = None if densities is None else float(densities.mean())
     return Fidelity(
         manifold=manifold.fit.name,
@@ -114,7 +136,17 @@ def fidelity(
         log_likelihood=likelihood if likelihood is not None and math.isfinite(likelihood) else None,
         n_samples=summaries[0].n,
         n_real=len(real),
+        n_fitted=manifold.fit.n,
+        levels_samples=_shares(summaries[0]),
+        levels_real=_shares(summaries[1]),
     )
+
+
+def _shares(summary: LambdaSummary) -> tuple[float, ...]:
+    levels, weight = summary.level_distribution()
+    # 1 − k/(n+1) may round below the edge it lies on.
+    counts, _ = np.histogram(np.minimum(levels + 1e-12, 1.0), BINS, (0.0, 1.0), weights=weight)
+    return tuple((counts / weight.sum()).tolist())
 
 
 def _runner_up_counts(count_second: Array, n: int) -> Float[np.ndarray, " n"]:

@@ -18,6 +18,13 @@ ON_CALIBRATION = (
     "(leave-one-out). It is an estimate for the operation, as far as that is like the calibration."
 )
 
+FIDELITY = (
+    "How a manifold fitted to one half of the features comes to the other half. It is near the data where the two "
+    "distributions of λ(x) lie on each other, λ differs by no more than two standard errors, and a classifier cannot "
+    "tell samples from features (AUC 0.5). The log-likelihood serves to compare mixtures: more is nearer; that of a "
+    "narrow kernel is low by its nature."
+)
+
 METHODS = {
     "clopper_pearson": "Clopper–Pearson",
     "anytime": "anytime-valid",
@@ -117,6 +124,24 @@ def figures(a: Assessment) -> list[Figure]:
     return rows
 
 
+def fidelity_rows(a: Assessment) -> list[tuple[str, str]]:
+    """Manifold fidelity by name; nothing where it was not looked at."""
+    f = a.fidelity
+    if f is None:
+        return []
+    rows = [
+        ("features fitted to, held out", f"{f.n_fitted:,}, {f.n_real:,}"),
+        (f"λ on {f.n_samples:,} samples", floor4(f.lambda_samples)),
+        ("λ on the features held out", floor4(f.lambda_real)),
+        ("difference", f"{f.difference:+.4f} ± {f.standard_error:.4f}"),
+    ]
+    if f.auc is not None and f.auc_error is not None:
+        rows.append(("classifier two-sample score (AUC)", f"{f.auc:.3f} ± {f.auc_error:.3f}"))
+    if f.log_likelihood is not None:
+        rows.append(("log-likelihood of a logit vector held out", f"{f.log_likelihood:.3f} nats"))
+    return rows
+
+
 def facts(a: Assessment) -> list[str]:
     """How the figures were made, a sentence each."""
     score = dict(a.calibration.score)
@@ -147,6 +172,15 @@ def facts(a: Assessment) -> list[str]:
             ended = "converged" if m.get("converged") else "not converged"
             line += f", EM {ended} after {m.get('iterations')} steps"
             line += f", log-likelihood {m['log_likelihood']:.3f} per feature"
+        lines.append(line + ".")
+    if a.fidelity is not None:
+        f = a.fidelity
+        line = (
+            f"On {f.n_real:,} features held out of a second fit: λ on samples differs by {f.difference:+.4f} "
+        )
+        line += f"± {f.standard_error:.4f}"
+        if f.auc is not None:
+            line += f", a classifier tells samples from features with AUC {f.auc:.3f} (0.5: it cannot)"
         lines.append(line + ".")
     if a.lambda_operation.effective_n < a.lambda_operation.n * (1 - 1e-12):
         lines.append(f"Weights: effective number of operation inputs {a.lambda_operation.effective_n:.1f}.")

@@ -15,7 +15,16 @@ from markupsafe import Markup
 from infimum.diagnostics.classes import badness
 from infimum.diagnostics.collect import shortened
 from infimum.report import charts
-from infimum.report.figures import NO_GUARANTEE, ON_CALIBRATION, contradicted, facts, printable, sentence
+from infimum.report.figures import (
+    FIDELITY,
+    NO_GUARANTEE,
+    ON_CALIBRATION,
+    contradicted,
+    facts,
+    fidelity_rows,
+    printable,
+    sentence,
+)
 from infimum.report.provenance import fit_rows, provenance_rows
 from infimum.report.thumbnails import data_uri
 from infimum.results import Assessment
@@ -58,7 +67,9 @@ def to_html(a: Assessment, thumbnails: Mapping[int, Any] | None = None) -> str:
         on_calibration=None if curves is d or curves is None else ON_CALIBRATION,
         reliability=None if curves is None else charts.reliability_chart(curves),
         risk=None if curves is None else charts.risk_chart(curves),
-        fidelity=None if d is None else charts.fidelity_chart(d),
+        fidelity=charts.fidelity_chart(a),
+        likeness=fidelity_rows(a),
+        how_to_read=FIDELITY,
         classes=classes,
         drawn=charts.class_strips(classes[:STRIPS]) if classes else None,
         pictures=pictures,

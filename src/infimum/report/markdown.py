@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from infimum.diagnostics.base import Curves, Diagnostics, Proportion
 from infimum.diagnostics.classes import badness
 from infimum.diagnostics.collect import shortened
-from infimum.report.figures import NO_GUARANTEE, ON_CALIBRATION, facts, figures, printable, verdict
+from infimum.report.figures import (
+    FIDELITY,
+    NO_GUARANTEE,
+    ON_CALIBRATION,
+    facts,
+    fidelity_rows,
+    figures,
+    printable,
+    verdict,
+)
 from infimum.report.provenance import provenance_rows
 from infimum.results import Assessment
 from infimum.rounding import floor4, interval, unrounded
@@ -29,6 +38,10 @@ def to_markdown(a: Assessment) -> str:
         lines += ["## Warnings", "", *(f"- {escape(w)}" for w in a.warnings), ""]
     if a.diagnostics is not None:
         lines += [*_thresholds(a.curves), *_worst(a.diagnostics)]
+    likeness = fidelity_rows(a)
+    if likeness:
+        lines += ["## Does the manifold look like the data?", "", FIDELITY, ""]
+        lines += [*table(("on features held out", "value"), likeness), ""]
     lines += ["## How it was made", "", *(f"- {escape(line)}" for line in (*facts(a), *a.notes))]
     bound_lines = [f"- {escape(b.method)}: {'; '.join(map(escape, b.assumptions))}" for b in a.certified]
     lines += ["", "## What the certified bounds assume", "", *bound_lines, ""]

@@ -11,9 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from infimum.diagnostics.base import Diagnostics
+from infimum.diagnostics.base import Curves, Diagnostics
 from infimum.diagnostics.classes import badness
 from infimum.errors import InputError, MissingExtraError
+from infimum.report.charts.base import on_calibration
+from infimum.report.charts.levels import Bins, fidelity_levels
 from infimum.report.figures import printable
 from infimum.report.rungs import rungs
 from infimum.results import Assessment
@@ -77,43 +79,52 @@ def success_levels(a: Assessment) -> Figure:
     groups = [("correct", BLUE, [b.correct for b in d.levels])]
     groups.append(("incorrect", ORANGE, [b.incorrect for b in d.levels]))
     groups = [g for g in groups if None not in g[2]] or [("all inputs", BLUE, [b.share for b in d.levels])]
-    return _histogram(d, groups)
+    return _histogram([(b.low, b.high) for b in d.levels], groups)
 
 
 def fidelity(a: Assessment) -> Figure:
-    """Distribution of λ(x) on the operation inputs and on the samples of the manifold."""
-    d = _diagnostics(a)
-    samples = [b.samples for b in d.levels]
-    if None in samples or not samples:
+    """Distribution of λ(x) on features held out and on the samples of a manifold fitted to others."""
+    compared = fidelity_levels(a)
+    if compared is None:
         raise InputError("nothing was sampled: there are no samples to set against real inputs")
-    real = [b.share for b in d.levels]
-    return _histogram(d, [("operation inputs", GREY, real), ("samples", BLUE, samples)])
+    bins, (name, real), samples = compared
+    return _histogram(bins, [(name, GREY, real), ("samples", BLUE, samples)])
 
 
 def reliability_diagram(a: Assessment) -> Figure:
-    """Accuracy in bins of λ(x) with 95 % Clopper–Pearson intervals."""
-    bins = _labelled(a).reliability
+    """Accuracy in bins of λ(x) with 95 % Clopper–Pearson intervals; of the calibration rows without other labels."""
+    curves = _curves(a)
+    bins = curves.reliability
     figure, axes = _figure()
     accuracy = [b.accuracy for b in bins]
     below, above = [p.value - p.low for p in accuracy], [p.high - p.value for p in accuracy]
     level = [b.level for b in bins]
     axes.errorbar(level, [p.value for p in accuracy], (below, above), fmt="o", color=BLUE, label="accuracy")
     axes.plot((min(level), 1), (min(level), 1), color=GREY, linestyle="--", label="accuracy = λ(x)")
-    axes.set(xlabel="mean success level λ(x) of the bin", ylabel="accuracy", ylim=(-0.02, 1.02))
+    axes.set(
+        xlabel="mean success level λ(x) of the bin",
+        ylabel=f"accuracy{on_calibration(curves)}",
+        ylim=(-0.02, 1.02),
+    )
     axes.legend()
     return figure
 
 
 def risk_coverage(a: Assessment) -> Figure:
     """Error among accepted inputs against the share accepted, with 95 % intervals at each point."""
-    points = _labelled(a).risk_coverage
+    curves = _curves(a)
+    points = curves.risk_coverage
     figure, axes = _figure()
     coverage = [p.coverage for p in points]
     risk = [1 - p.accuracy.value for p in points]
     low, high = [1 - p.accuracy.high for p in points], [1 - p.accuracy.low for p in points]
     axes.fill_between(coverage, low, high, color=BLUE, alpha=0.2, label="95 % interval at each point")
     axes.plot(coverage, risk, color=BLUE, label="error among accepted inputs")
-    axes.set(xlabel="coverage: share of the inputs accepted", ylabel="risk: error among them", xlim=(0, 1))
+    axes.set(
+        xlabel="coverage: share of the inputs accepted",
+        ylabel=f"risk: error among them{on_calibration(curves)}",
+        xlim=(0, 1),
+    )
     axes.set_ylim(0, 1.1 * max([*risk, high[-1]]))
     axes.legend()
     return figure
@@ -182,9 +193,9 @@ def _figure(width: float = 5.0, height: float = 3.5) -> tuple[Figure, Axes]:
     return figure, figure.add_subplot()
 
 
-def _histogram(d: Diagnostics, groups: list[tuple[str, str, Any]]) -> Figure:
+def _histogram(bins: Bins, groups: list[tuple[str, str, Any]]) -> Figure:
     figure, axes = _figure()
-    edges = [*(b.low for b in d.levels), d.levels[-1].high] if d.levels else [0.0, 1.0]
+    edges = [*(low for low, _ in bins), bins[-1][1]]
     for label, colour, values in groups:
         axes.stairs(values, edges, color=colour, fill=True, alpha=0.35)
         axes.stairs(values, edges, color=colour, label=label)
@@ -199,8 +210,7 @@ def _diagnostics(a: Assessment) -> Diagnostics:
     return a.diagnostics
 
 
-def _labelled(a: Assessment) -> Diagnostics:
-    d = _diagnostics(a)
-    if not d.reliability:
-        raise InputError("the operation inputs have no labels: there is no accuracy to draw")
-    return d
+def _curves(a: Assessment) -> Diagnostics | Curves:
+    if a.curves is None or not a.curves.reliability:
+        raise InputError("the assessment holds no accuracy by success level; run infimum assess again")
+    return a.curves

@@ -10,11 +10,13 @@ from infimum.diagnostics.base import Diagnostics
 from infimum.report.charts.base import Chart, Series
 from infimum.report.charts.scale import Scale, round_step, short
 from infimum.report.charts.svg import Plot
+from infimum.results import Assessment
 
 SMALLEST = 1e-4
 """Shares below this lie under the logarithmic axis."""
 
 Columns = Sequence[tuple[Series, Sequence[float]]]
+Bins = Sequence[tuple[float, float]]
 
 
 def levels_chart(d: Diagnostics) -> Chart | None:
@@ -32,21 +34,37 @@ def levels_chart(d: Diagnostics) -> Chart | None:
         for series, values in columns
     )
     says = f"Share with a success level of 0.9 or more: {said}."
-    return _histogram("levels", "Distribution of success levels", says, d, columns)
+    return _histogram("levels", "Distribution of success levels", says, _bins(d), columns)
 
 
-def fidelity_chart(d: Diagnostics) -> Chart | None:
-    """λ(x) of the real inputs against that of the samples of the manifold; None where nothing was sampled."""
-    samples = [b.samples for b in d.levels if b.samples is not None]
-    if not samples:
+def fidelity_chart(a: Assessment) -> Chart | None:
+    """λ(x) of features held out against that of samples of the manifold that was fitted to others.
+
+    In an assessment without them the operation inputs stand for the features. None where nothing was sampled.
+    """
+    compared = fidelity_levels(a)
+    if compared is None:
         return None
-    real = [b.share for b in d.levels]
-    columns = [(Series("real", "operation inputs"), real), (Series("samples", "samples"), samples)]
+    bins, (name, real), samples = compared
+    columns = [(Series("real", name), real), (Series("samples", "samples"), samples)]
     says = (
         f"The two distributions differ by at most {distance(real, samples):.4f} in their shares below any of the "
         "bins' edges (0: alike, 1: apart)."
     )
-    return _histogram("fidelity", "Success levels, real against sampled", says, d, columns)
+    return _histogram("fidelity", "Success levels, real against sampled", says, bins, columns)
+
+
+def fidelity_levels(a: Assessment) -> tuple[Bins, tuple[str, Sequence[float]], Sequence[float]] | None:
+    """Bins of λ(x), what is real and its shares, and the shares of the samples; None where nothing was sampled."""
+    if a.fidelity is not None:
+        n = len(a.fidelity.levels_real)
+        bins = [(k / n, (k + 1) / n) for k in range(n)]
+        return bins, ("features held out", a.fidelity.levels_real), a.fidelity.levels_samples
+    levels = () if a.diagnostics is None else a.diagnostics.levels
+    samples = [b.samples for b in levels if b.samples is not None]
+    if a.diagnostics is None or not samples:
+        return None
+    return _bins(a.diagnostics), ("operation inputs", [b.share for b in levels]), samples
 
 
 def distance(one: Sequence[float], other: Sequence[float]) -> float:
@@ -62,31 +80,35 @@ def distance(one: Sequence[float], other: Sequence[float]) -> float:
     return largest
 
 
+def _bins(d: Diagnostics) -> Bins:
+    return [(b.low, b.high) for b in d.levels]
+
+
 def _mass(d: Diagnostics, values: Sequence[float], start: float) -> float:
     return sum(v for b, v in zip(d.levels, values, strict=True) if b.low >= start - 1e-9)
 
 
-def _histogram(key: str, title: str, says: str, d: Diagnostics, columns: Columns) -> Chart | None:
-    if not d.levels:
+def _histogram(key: str, title: str, says: str, bins: Bins, columns: Columns) -> Chart | None:
+    if not bins:
         return None
     return Chart(
         key=key,
         title=title,
         says=says,
-        svg=_draw(key, title, says, d, columns, logarithmic=False),
-        logarithmic=_draw(f"{key}-log", title, says, d, columns, logarithmic=True),
+        svg=_draw(key, title, says, bins, columns, logarithmic=False),
+        logarithmic=_draw(f"{key}-log", title, says, bins, columns, logarithmic=True),
         series=tuple(series for series, _ in columns),
         head=("λ(x) from", "below", *(f"share of {series.label}" for series, _ in columns)),
         rows=tuple(
-            (f"{b.low:.2f}", f"{b.high:.2f}", *(f"{values[i]:.4f}" for _, values in columns))
-            for i, b in enumerate(d.levels)
+            (f"{low:.2f}", f"{high:.2f}", *(f"{values[i]:.4f}" for _, values in columns))
+            for i, (low, high) in enumerate(bins)
         ),
     )
 
 
-def _draw(key: str, title: str, says: str, d: Diagnostics, columns: Columns, *, logarithmic: bool) -> Markup:
+def _draw(key: str, title: str, says: str, bins: Bins, columns: Columns, *, logarithmic: bool) -> Markup:
     highest = max(max(values) for _, values in columns)
-    lowest = min((b.low for i, b in enumerate(d.levels) if any(v[i] > 0 for _, v in columns)), default=0.0)
+    lowest = min((low for i, (low, _) in enumerate(bins) if any(v[i] > 0 for _, v in columns)), default=0.0)
     step = round_step(max(highest, 0.02) / 4)
     top = 1.0 if logarithmic else -((-highest) // step) * step
     start = max(0.0, (lowest * 10 // 1) / 10)
@@ -95,10 +117,10 @@ def _draw(key: str, title: str, says: str, d: Diagnostics, columns: Columns, *, 
     plot.grid("success level λ(x)", "share of the group", ticks)
     width = len(columns)
     for place, (series, values) in enumerate(columns):
-        for b, value in zip(d.levels, values, strict=True):
+        for (low, high), value in zip(bins, values, strict=True):
             if value > 0:
-                part = (b.high - b.low) * 0.92 / width
-                left = b.low + place * part + 0.04 * (b.high - b.low)
-                tip = f"{series.label}: {value:.2%} with λ(x) from {b.low:.2f} to {b.high:.2f}"
+                part = (high - low) * 0.92 / width
+                left = low + place * part + 0.04 * (high - low)
+                tip = f"{series.label}: {value:.2%} with λ(x) from {low:.2f} to {high:.2f}"
                 plot.bar(left, left + part, value, series.key, tip)
     return plot.svg(key, title, says)

@@ -1,0 +1,112 @@
+"""Fidelity on features held out: no feature on both sides, what is refused, and that a bad manifold shows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest_types import Toy
+
+from infimum import Assessment, InputError, Outputs, Stopping, assess
+from infimum.checks import Array
+from infimum.conformal import calibrate
+from infimum.manifold import Fidelity, Manifold, fit_gmm, fit_kernel, held_out
+from infimum.manifold.held_out import HALF, drawn_by_weight, held_out_fidelity
+
+STOP = Stopping("samples", max_samples=4000, batch=2000)
+
+
+def test_no_feature_is_on_both_sides(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    cal, features = toy.outputs(200, rng), toy.features(5000, rng)
+    seen: list[np.ndarray] = []
+    real = held_out.fidelity
+
+    def fit(rows: Array) -> Manifold:
+        seen.append(rows)
+        return fit_kernel(rows, toy.head.logits(rows).argmax(axis=1))
+
+    def look(law: Manifold, head: object, calibration: object, rows: Array, *_: object) -> Fidelity:
+        seen.append(rows)
+        return real(law, head, calibration, rows, 2000, 0)
+
+    monkeypatch.setattr(held_out, "fidelity", look)
+    conformal = calibrate(cal.logits, cal.labels)
+    first = fit_kernel(features[:9], np.zeros(9)).fit
+    for weights in (None, rng.random(5000) * (rng.random(5000) < 0.5)):
+        seen.clear()
+        found = held_out_fidelity(fit, first, features, weights, toy.head, conformal)
+        ours, theirs = ({tuple(row) for row in rows} for rows in seen)
+        assert not ours & theirs
+        assert found.n_fitted == found.n_real == len(seen[0]) == len(seen[1]) == HALF
+        if weights is not None:
+            positive = {tuple(row) for row in features[weights > 0]}
+            assert (ours | theirs) <= positive
+
+
+def test_drawn_by_weight_has_the_profile() -> None:
+    """Systematic resampling: each row as often as its share of the weight says, rounded up or down."""
+    weights = np.random.default_rng(0).choice([0.0, 1.0, 2.0, 5.0], size=400)
+    rows = np.random.default_rng(1).permutation(400)
+    times = np.bincount(drawn_by_weight(rows, weights, seed=1), minlength=400)
+    assert (np.abs(times - 400 * weights / weights.sum()) < 1).all()
+    with pytest.raises(InputError, match="all 0"):
+        drawn_by_weight(np.flatnonzero(weights == 0), weights, seed=1)
+
+
+def test_slow_and_small_fits_are_refused(toy: Toy) -> None:
+    rng = np.random.default_rng(0)
+    cal, features = toy.outputs(200, rng), toy.features(99, rng)
+    conformal = calibrate(cal.logits, cal.labels)
+    fit = fit_kernel(features, toy.head.logits(features).argmax(axis=1)).fit
+
+    def never(rows: Array) -> Manifold:
+        raise AssertionError("fitted")
+
+    with pytest.raises(InputError, match="too few"):
+        held_out_fidelity(never, fit, features, None, toy.head, conformal)
+    more = toy.features(400, rng)
+    for slow in (replace(fit, name="flow"), replace(fit, name="gmm", covariance="full", n_features=2048)):
+        with pytest.raises(InputError, match="take long"):
+            held_out_fidelity(never, slow, more, None, toy.head, conformal)
+
+
+def test_assessments_carry_it(toy: Toy) -> None:
+    """In the JSON, in the text; of a single Gaussian for all classes it tells that samples are not like the data."""
+    rng = np.random.default_rng(1)
+    cal, ops = toy.outputs(300, rng), toy.outputs(1500, rng)
+    good = assess(cal, ops, head=toy.head, stopping=STOP)
+    assert Assessment.from_dict(json.loads(good.to_json())) == good
+    f = good.fidelity
+    assert sum(f.levels_real) == pytest.approx(1)
+    assert sum(f.levels_samples) == pytest.approx(1)
+    assert abs(f.difference) < 4 * f.standard_error
+    assert f"AUC {f.auc:.3f}" in " ".join(good.summary().split())
+    bad = assess(cal, ops, head=toy.head, manifold="gmm", components=1, stopping=STOP).fidelity
+    assert bad.auc > f.auc + 0.05
+    d = good.to_dict()
+    d["fidelity"]["levels_real"].pop()
+    with pytest.raises(InputError, match="levels_real has 49"):
+        Assessment.from_dict(d)
+    few = assess(cal, Outputs(ops.logits[:60], features=ops.features[:60]), head=toy.head, stopping=STOP)
+    assert few.fidelity is None
+    assert any("not compared with features held out: 60 features" in note for note in few.notes)
+
+
+def test_the_law_of_the_features_is_not_told_from_them(toy: Toy) -> None:
+    """A manifold that is the features' own mixture, but for EM's error on 40,000: mean AUC of 20 draws near 0.5."""
+    rng = np.random.default_rng(2)
+    many = toy.features(40_000, rng)
+    law, auc = fit_gmm(many, toy.head.logits(many).argmax(axis=1)), []
+
+    def fit(_: Array) -> Manifold:
+        return law
+
+    for _ in range(20):
+        cal, features = toy.outputs(100, rng), toy.features(600, rng)
+        conformal = calibrate(cal.logits, cal.labels)
+        found = held_out_fidelity(fit, fit(features).fit, features, None, toy.head, conformal)
+        auc.append((found.auc - 0.5) / found.auc_error)
+    assert abs(np.mean(auc)) < 4 / np.sqrt(20)  # four standard errors of the mean of 20 near-standard normals
