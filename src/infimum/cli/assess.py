@@ -15,6 +15,7 @@ import typer
 from infimum.cli import network_options as n
 from infimum.cli import options as o
 from infimum.cli.network import NetworkOptions, image_options, outputs_of
+from infimum.cli.pictures import Images, add_pictures, check_images
 from infimum.cli.progress import assessing_progress
 from infimum.errors import InputError
 
@@ -113,6 +114,7 @@ def assess(
             "--junit", metavar="FILE", help="Write JUnit XML: the target a test case, warnings in its output."
         ),
     ] = None,
+    images: Images = None,
     quiet: o.Quiet = False,
     seed: o.Seed = 0,
     exchangeability: Annotated[
@@ -251,6 +253,7 @@ def assess(
         check_can_make(Path(json), inputs=(calibration, operation, tuning, head, manifold_data))
     if junit is not None:
         check_can_make(junit, inputs=(calibration, operation, tuning, head, manifold_data))
+    check_images(images, out)
     start = time.perf_counter()
     features = None
     if manifold_data is not None:
@@ -259,9 +262,9 @@ def assess(
             raise InputError(f"{manifold_data} has no 'features'; it holds: {', '.join(arrays) or 'nothing'}")
         features = arrays["features"]
     silent = quiet or json == "-"
-    images = image_options(resize, crop, mean, std, image_mode, layout)
+    how_read = image_options(resize, crop, mean, std, image_mode, layout)
     network = NetworkOptions(
-        model, factory, weights, head_layer, device.value, trust, batch_size, preprocess, skip_bad, images
+        model, factory, weights, head_layer, device.value, trust, batch_size, preprocess, skip_bad, how_read
     )
     files = {"calibration": calibration, "operation": operation, "tuning": tuning}
     data = {
@@ -306,6 +309,7 @@ def assess(
     result = replace(result, provenance={**result.provenance, "command": command})
     if out is not None:
         result.save(out)
+        add_pictures(result, out, images, operation_data, silent)
     if junit is not None:
         _write_junit(result, junit, time.perf_counter() - start)
     if json == "-":

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from infimum.cli import options as o
+from infimum.cli.pictures import Images, pictures_for
 
 
 def report(
@@ -15,17 +16,19 @@ def report(
         Path,
         typer.Argument(metavar="DIR", help="Where `infimum assess --out` wrote, or its assessment.json."),
     ],
+    images: Images = None,
     quiet: o.Quiet = False,
 ) -> None:
     """Write report.html and report.md beside an assessment.json.
 
-    Example: infimum report results
+    Examples: infimum report results
+    infimum report results --images images/operation
     """
     from infimum.report import write_reports
     from infimum.results import Assessment
 
     assessment = Assessment.load(directory)
     place = directory if directory.is_dir() else directory.parent
-    written = write_reports(assessment, place)
+    written = write_reports(assessment, place, pictures_for(assessment, images, None, quiet))
     if not quiet:
         typer.echo(f"written: {', '.join(map(str, written))}")

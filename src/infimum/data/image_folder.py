@@ -6,7 +6,7 @@ import os
 import stat
 import warnings
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +83,11 @@ class ImageFolder:
 
     def _counts(self, path: str) -> bool:
         return self._leave_out is None or os.path.realpath(path) != self._leave_out
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """The images' paths relative to the folder, by position; a batch's ids."""
+        return self._paths
 
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
         """Batches of up to `size` images; skipped images leave gaps in `positions`."""
