@@ -41,6 +41,15 @@ def estimated(value: float, standard_error: float | None) -> str:
     return floor4(value) if standard_error is None else f"{floor4(value)} ± {standard_error:.4f}"
 
 
+def signed(difference: float) -> str:
+    """A difference with its sign, four digits.
+
+    >>> signed(-0.00123), signed(0.5)
+    ('−0.0012', '+0.5000')
+    """
+    return f"{difference:+.4f}".replace("-", "−")
+
+
 def percent(confidence: float) -> str:
     """A confidence as a percentage, without losing digits.
 

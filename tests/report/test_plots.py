@@ -9,6 +9,7 @@ from reports import toy_assessment
 
 from infimum import InputError
 from infimum.report import plots
+from infimum.report.rungs import rungs
 
 pytest.importorskip("matplotlib", reason="the plots are drawn with matplotlib")
 
@@ -31,6 +32,24 @@ def test_charts_without_figures_are_left_out(tmp_path: Path) -> None:
     for draw in (plots.convergence, plots.fidelity):
         with pytest.raises(InputError):
             draw(a)
+
+
+def test_every_figure_of_the_ladder_is_inside_the_axes() -> None:
+    a = toy_assessment(n=300, manifold=True, target=0.4)
+    axes = plots.ladder(a).axes[0]
+    low, high = axes.get_xlim()
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert "Recalibrated λ" in labels
+    assert len(labels) == len(rungs(a))
+    assert low < min([0.4, *(rung.value for rung in rungs(a))])
+    assert high > 1
+
+
+def test_long_names_leave_room_for_the_chart() -> None:
+    a = toy_assessment(n=300, names=["long " * 40, *"bcdefghij"])
+    figure = plots.classes(a)
+    figure.canvas.draw()  # a warning, here an error, where the axes have no room
+    assert max(len(label.get_text()) for label in figure.axes[0].get_yticklabels()) == 30
 
 
 def test_the_marks_stand_at_the_figures() -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from infimum.bounds import Bound, Exchangeability
 from infimum.results import Assessment, LambdaEstimate
-from infimum.rounding import estimated, floor4, percent, unrounded
+from infimum.rounding import estimated, floor4, percent, signed, unrounded
 
 NO_GUARANTEE = (
     "λ is an estimate, not a guarantee: per-input coverage cannot be had without assumptions on the "
@@ -130,10 +130,11 @@ def fidelity_rows(a: Assessment) -> list[tuple[str, str]]:
     if f is None:
         return []
     rows = [
-        ("features fitted to, held out", f"{f.n_fitted:,}, {f.n_real:,}"),
+        ("features fitted to", f"{f.n_fitted:,}"),
+        ("features held out", f"{f.n_real:,}"),
         (f"λ on {f.n_samples:,} samples", floor4(f.lambda_samples)),
         ("λ on the features held out", floor4(f.lambda_real)),
-        ("difference", f"{f.difference:+.4f} ± {f.standard_error:.4f}"),
+        ("difference", f"{signed(f.difference)} ± {f.standard_error:.4f}"),
     ]
     if f.auc is not None and f.auc_error is not None:
         rows.append(("classifier two-sample score (AUC)", f"{f.auc:.3f} ± {f.auc_error:.3f}"))
@@ -175,9 +176,7 @@ def facts(a: Assessment) -> list[str]:
         lines.append(line + ".")
     if a.fidelity is not None:
         f = a.fidelity
-        line = (
-            f"On {f.n_real:,} features held out of a second fit: λ on samples differs by {f.difference:+.4f} "
-        )
+        line = f"On {f.n_real:,} features held out of a second fit: λ on samples differs by {signed(f.difference)} "
         line += f"± {f.standard_error:.4f}"
         if f.auc is not None:
             line += f", a classifier tells samples from features with AUC {f.auc:.3f} (0.5: it cannot)"

@@ -16,6 +16,7 @@ from infimum.diagnostics.classes import badness
 from infimum.errors import InputError, MissingExtraError
 from infimum.report.charts.base import on_calibration
 from infimum.report.charts.levels import Bins, fidelity_levels
+from infimum.report.charts.scale import probability_axis
 from infimum.report.figures import printable
 from infimum.report.rungs import rungs
 from infimum.results import Assessment
@@ -30,6 +31,7 @@ BLUE, ORANGE, INK, GREY = "#0b5cad", "#a84b00", "#1b2027", "#8a949f"
 COLOURS = {"certified": BLUE, "asymptotic": GREY, "estimate": ORANGE, "measured": INK}
 MARKS = {"certified": ">", "asymptotic": ">", "estimate": "o", "measured": "D"}
 CLASSES = 20
+LONGEST = 30
 
 
 def ladder(a: Assessment) -> Figure:
@@ -47,7 +49,10 @@ def ladder(a: Assessment) -> Figure:
     if a.target is not None:
         axes.axvline(a.target.value, color=GREY, linestyle="--")
     axes.set_yticks(range(len(found)), [rung.label for rung in found])
-    axes.set_xlabel("success probability")
+    target = [] if a.target is None else [a.target.value]
+    low = probability_axis([*(rung.value for rung in found), *target]).low
+    room = 0.04 * (1 - low)  # for marks at the ends
+    axes.set(xlabel="success probability", xlim=(low - room, 1 + room))
     return figure
 
 
@@ -69,7 +74,7 @@ def convergence(a: Assessment) -> Figure:
     axes.plot(n, [b.value for b in history], color=BLUE, label="λ on samples")
     axes.axhline(a.lambda_operation.value, color=GREY, linestyle="--", label="λ on operation inputs")
     axes.set(xlabel="samples", ylabel="λ")
-    axes.legend()
+    _legend(figure, 2)
     return figure
 
 
@@ -106,7 +111,7 @@ def reliability_diagram(a: Assessment) -> Figure:
         ylabel=f"accuracy{on_calibration(curves)}",
         ylim=(-0.02, 1.02),
     )
-    axes.legend()
+    _legend(figure)
     return figure
 
 
@@ -126,7 +131,7 @@ def risk_coverage(a: Assessment) -> Figure:
         xlim=(0, 1),
     )
     axes.set_ylim(0, 1.1 * max([*risk, high[-1]]))
-    axes.legend()
+    _legend(figure)
     return figure
 
 
@@ -143,10 +148,11 @@ def classes(a: Assessment) -> Figure:
     known = [(c.level, y) for y, c in enumerate(worst) if c.level is not None]
     if known:
         axes.plot(*zip(*known, strict=True), "|", color=INK, markersize=10, label="mean λ(x)")
-    axes.set_yticks(range(len(worst)), [printable(c.name) for c in worst])
+    axes.set_yticks(range(len(worst)), [_brief(printable(c.name)) for c in worst])
+    axes.set_xlabel("precision, recall and mean λ(x)")
     for label in axes.get_yticklabels():
         label.set_parse_math(False)  # "$" in a name is a dollar
-    figure.legend(loc="outside upper center", ncols=3)
+    _legend(figure, 3)
     return figure
 
 
@@ -193,14 +199,25 @@ def _figure(width: float = 5.0, height: float = 3.5) -> tuple[Figure, Axes]:
     return figure, figure.add_subplot()
 
 
+def _legend(figure: Figure, columns: int = 2) -> None:
+    """Above the axes: nothing is covered."""
+    figure.legend(loc="outside upper center", ncols=columns, frameon=False, fontsize="small")
+
+
+def _brief(name: str) -> str:
+    """A name that leaves room for the chart."""
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+
+
 def _histogram(bins: Bins, groups: list[tuple[str, str, Any]]) -> Figure:
     figure, axes = _figure()
     edges = [*(low for low, _ in bins), bins[-1][1]]
     for label, colour, values in groups:
-        axes.stairs(values, edges, color=colour, fill=True, alpha=0.35)
-        axes.stairs(values, edges, color=colour, label=label)
-    axes.set(xlabel="success level λ(x)", ylabel="share of the group")
-    axes.legend()
+        axes.stairs(values, edges, color=colour, fill=True, alpha=0.35, label=label)
+        axes.stairs(values, edges, color=colour)
+    start = min((low for i, (low, _) in enumerate(bins) if any(v[i] > 0 for _, _, v in groups)), default=0.0)
+    axes.set(xlabel="success level λ(x)", ylabel="share of the group", xlim=(start - 0.02, 1.02))
+    _legend(figure)
     return figure
 
 

@@ -50,7 +50,7 @@ def rungs(a: Assessment) -> list[Rung]:
             e.value,
             estimated(e.value, e.standard_error),
             _around(e.value, e.standard_error),
-            f"Not certified. {e.note[:1].upper()}{e.note[1:]}.",
+            f"Not certified: {e.note}.",
         )
         for e in a.estimates
     ]
