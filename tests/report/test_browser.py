@@ -16,6 +16,9 @@ from infimum import Assessment, Outputs, compare
 from infimum.report.comparison.html import to_html as comparison_html
 from infimum.report.html import to_html
 
+A4 = 688
+"""CSS pixels between the margins of an A4 page: 182 mm."""
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
@@ -67,8 +70,7 @@ def test_page(browser: Any, case: tuple[Assessment, Path]) -> None:
     page.goto(path.as_uri())
 
     # Every chart that has data has marks of some size inside its drawing.
-    expected = {"levels"} | ({"reliability", "risk"} if a.diagnostics.labelled else set())
-    expected |= {"convergence", "fidelity"} if a.manifold else set()
+    expected = {"levels", "reliability", "risk"} | ({"convergence", "fidelity"} if a.manifold else set())
     for key in expected:
         boxes = page.evaluate(
             "key => [...document.querySelectorAll(`#${key} svg.chart .mark`)].map(m => m.getBoundingClientRect())"
@@ -89,7 +91,10 @@ def test_page(browser: Any, case: tuple[Assessment, Path]) -> None:
     page.emulate_media(color_scheme="dark", media="print")
     assert background(page) == light  # paper is white
     assert not page.locator("details").first.is_visible()
+    page.set_viewport_size({"width": A4, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= A4  # else all of it is printed smaller
     assert page.pdf(format="A4").startswith(b"%PDF")
+    page.set_viewport_size({"width": 1440, "height": 900})
     page.emulate_media(color_scheme="light", media="screen")
 
     # The keyboard reads the values out; a series can be hidden; the values are there as a table.
