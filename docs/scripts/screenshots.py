@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from run_page import run  # noqa: E402
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-PICTURES = {"verdict": (1000, 430), "report": (1000, 1590)}
+PICTURES = {"verdict": (1000, 430), "report": (1000, 1800)}
 """Name of the picture, and the size of the window in pixels."""
 LARGEST = 300_000
 
