@@ -187,7 +187,7 @@ for number, document in enumerate(json.load(sys.stdin)):
 
 def test_a_file_that_holds_nonsense_is_refused() -> None:
     """In a process of its own: here, jaxtyping's checks would refuse the values before infimum's do."""
-    whole = toy_assessment(n=50, manifold=True).to_json()
+    whole = toy_assessment(n=120, manifold=True).to_json()
     documents = [json.loads(whole)]
     for path, value in (
         (("network",), 7),
@@ -201,6 +201,13 @@ def test_a_file_that_holds_nonsense_is_refused() -> None:
         (("diagnostics", "lowest", 0), []),
         (("diagnostics", "classes", 0, "name"), {}),
         (("diagnostics",), 3),
+        (("on_calibration",), {"reliability": 3}),
+        (("fidelity",), 3),
+        (("fidelity", "auc"), "x"),
+        (("fidelity", "levels_real", 0), float("nan")),
+        (("fidelity", "levels_samples"), []),
+        (("estimates", 0, "standard_error"), "x"),
+        (("estimates", 0, "value"), 1.5),
         (("manifold", "log_likelihood"), "x"),
         (("manifold",), {}),
         (("calibration", "score"), []),
