@@ -245,6 +245,8 @@ def assess(
     from infimum.files import check_can_make, read_arrays, write_bytes
     from infimum.stream import OutputsStream
 
+    if require_alike and not exchangeability:
+        raise InputError("--require-alike needs the test that --no-exchangeability leaves out")
     if out is not None:
         check_can_make(out, directory=True)
     if json is not None and json != "-":
@@ -307,7 +309,7 @@ def assess(
     if out is not None:
         result.save(out)
     if junit is not None:
-        _write_junit(result, junit, time.perf_counter() - start)
+        _write_junit(result, junit, require_alike, time.perf_counter() - start)
     if json == "-":
         sys.stdout.write(result.to_json())
     elif json is not None:
@@ -324,10 +326,10 @@ def assess(
         raise typer.Exit(1)
 
 
-def _write_junit(result: Assessment, path: Path, seconds: float) -> None:
+def _write_junit(result: Assessment, path: Path, require_alike: bool, seconds: float) -> None:
     from infimum.files import write_bytes
-    from infimum.gates import target_gate
+    from infimum.gates import gates_of
     from infimum.report.junit import Suite, to_junit
 
-    gate = target_gate(result)
-    write_bytes(path, to_junit([Suite(result, () if gate is None else (gate,), seconds)]).encode())
+    gates = gates_of(result, require_alike=require_alike)
+    write_bytes(path, to_junit([Suite(result, gates, seconds)]).encode())
