@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from infimum.results import Assessment
 
 MANIFOLD = "Manifold and sampling"
+ALIKE = "Are the inputs alike"
 WRITTEN = ("assessment.json", "report.html", "report.md")
 
 
@@ -120,11 +121,16 @@ def assess(
         typer.Option(
             "--exchangeability/--no-exchangeability",
             help="Test whether calibration and operation are alike, which every bound assumes.",
+            rich_help_panel=ALIKE,
         ),
     ] = True,
     require_alike: Annotated[
         bool,
-        typer.Option("--require-alike", help="Exit 1 too where that test finds that they differ."),
+        typer.Option(
+            "--require-alike",
+            help="Exit 1 too where that test finds that they differ.",
+            rich_help_panel=ALIKE,
+        ),
     ] = False,
     score: o.ScoreOption = o.ScoreName.raps,
     penalty: o.Penalty = 0.01,

@@ -23,7 +23,7 @@ SAMPLING = {"stopping": "rule", "sampling_tolerance": "tolerance"}
 def check(
     budget: Annotated[
         Path,
-        typer.Argument(metavar="[FILE]", help="What is to hold; paths in it are relative to its folder."),
+        typer.Argument(metavar="FILE", help="What is to hold; paths in it are relative to its folder."),
     ] = Path("infimum.toml"),
     quiet: o.Quiet = False,
 ) -> None:
