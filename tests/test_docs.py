@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import re
 import runpy
 import subprocess
@@ -151,37 +149,3 @@ def test_every_command_and_option_is_in_the_reference() -> None:
         "Default: 0.95.",
     ):
         assert option in text
-
-
-@pytest.mark.slow
-def test_site_builds_without_a_warning(tmp_path: Path) -> None:
-    for module in ("mkdocs", "material", "mkdocstrings"):
-        if importlib.util.find_spec(module) is None:
-            pytest.skip(f"{module} is not installed (pip install -r requirements-docs.txt, or make docs)")
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "mkdocs",
-            "build",
-            "--strict",
-            "--quiet",
-            "--site-dir",
-            str(tmp_path / "site"),
-        ],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=900,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    for page in (tmp_path / "site").rglob("*.html"):
-        # Nothing is fetched from elsewhere when a page is opened.
-        assert not re.search(r'<(?:script|img|iframe)[^>]+src="?https?:', page.read_text(encoding="utf-8")), (
-            page
-        )
-        assert not re.search(
-            r'<link[^>]+rel="?(?:stylesheet|preconnect)[^>]+https?:', page.read_text(encoding="utf-8")
-        ), page

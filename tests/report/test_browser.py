@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +12,6 @@ from reports import HOSTILE, hostile_assessment, toy_assessment
 from infimum import Assessment, Outputs, compare
 from infimum.report.comparison.html import to_html as comparison_html
 from infimum.report.html import to_html
-
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """The machine's own Chromium; nothing is downloaded."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    found = os.environ.get("CHROMIUM") or next((p for p in map(shutil.which, NAMES) if p), None)
-    if found is None:
-        pytest.skip("no Chromium on this machine (apt-get install chromium, or set CHROMIUM)")
-    with api.sync_playwright() as playwright:
-        # Started as root, as in a container, Chromium needs its own sandbox off; the pages are our own.
-        opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"], timeout=120_000)
-        yield opened
-        opened.close()
-
 
 CASES = {
     "ten classes, labels": lambda: toy_assessment(target=0.5, manifold=True),
