@@ -104,6 +104,21 @@ def test_the_architecture_page_names_files_that_are_there() -> None:
         assert name in (package / file).read_text(encoding="utf-8")
 
 
+def test_the_readme_is_a_page_and_shows_what_the_tutorial_prints() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(readme.splitlines()) <= 90
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for command in ("demo", "test"):
+        assert f"    make {command} " in readme
+        assert re.search(rf"^{command}:", makefile, re.MULTILINE)
+    shown = re.search(r"^    Target .*?(?=\n\n)", readme, re.MULTILINE | re.DOTALL)[0]
+    assert re.sub(r"^    ", "", shown, flags=re.MULTILINE) in (DOCS / "tutorial.md").read_text(
+        encoding="utf-8"
+    )
+    for path in re.findall(r"\]\(([\w/.-]+)(?:#[\w-]+)?\)", readme):
+        assert (ROOT / path).exists(), path
+
+
 def test_every_page_is_in_the_navigation() -> None:
     listed = set(re.findall(r"([\w/-]+\.md)", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
     assert {p.relative_to(DOCS).as_posix() for p in DOCS.rglob("*.md")} <= listed
