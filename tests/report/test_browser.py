@@ -125,6 +125,8 @@ def test_comparison_page(browser: Any, tmp_path: Path) -> None:
     assert background(page) != light
     page.emulate_media(color_scheme="dark", media="print")
     assert background(page) == light
+    page.set_viewport_size({"width": 688, "height": 1017})  # A4 within its margins
+    assert page.evaluate("document.documentElement.scrollWidth") <= 688
     assert page.pdf(format="A4").startswith(b"%PDF")
     assert complaints == []
     assert requests == [path.as_uri()]
