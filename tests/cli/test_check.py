@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Protocol
@@ -13,7 +14,7 @@ from command_line import infimum as infimum_outside
 from command_line import infimum_inside
 from conftest_types import Toy
 
-from infimum import Assessment
+from infimum import Assessment, assess
 
 
 class Run(Protocol):
@@ -230,6 +231,22 @@ def test_two_networks(here: Path, infimum: Run) -> None:
     assert done.returncode == 1
     root = ElementTree.parse(here / "results" / "junit.xml").getroot()  # noqa: S314
     assert [(s.get("name"), s.get("failures")) for s in root] == [("toy", "0"), ("other", "1")]
+
+
+def test_ctrl_c_leaves_the_other_networks(here: Path, infimum: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    second = BASIC[BASIC.index("[[network]]") :].replace('"toy"', '"other"')
+    write(here, BASIC + second)
+    names = []
+
+    def stopped(*arguments: object, **options: object) -> Assessment:
+        names.append(options["name"])
+        return replace(assess(*arguments, **options), interrupted=True)
+
+    monkeypatch.setattr("infimum.assess", stopped, raising=False)
+    done = infimum("check", cwd=here)
+    assert (done.returncode, names) == (130, ["toy"])
+    assert done.stderr == "interrupted: 1 of 2 networks were assessed\n"
+    assert cases(here / "results" / "junit.xml") == {"target": []}
 
 
 def test_a_word_that_the_method_does_not_know(here: Path) -> None:

@@ -67,6 +67,8 @@ def check(
                     typer.echo(f"          {printable(note)}")
             for warning in result.warnings:
                 typer.echo(f"  warning: {printable(warning)}")
+        if result.interrupted:  # who stops one does not want the next
+            break
     if asked.out is not None:
         write_bytes(asked.out / SUMMARY, to_summary(suites).encode())
     if asked.junit is not None:
@@ -76,7 +78,8 @@ def check(
         typer.echo(
             f"{failed} of {sum(len(s.gates) for s in suites)} gates failed" if failed else "all gates passed"
         )
-    if any(suite.assessment.interrupted for suite in suites):
+    if suites[-1].assessment.interrupted:
+        typer.echo(f"interrupted: {len(suites)} of {len(asked.networks)} networks were assessed", err=True)
         raise typer.Exit(130)
     if failed:
         raise typer.Exit(1)
