@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from infimum import Head, Outputs
 
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 SHARED = Path(__file__).parents[2] / "shared"
 
 
@@ -19,6 +24,20 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("real data not here: ../shared/data is missing in a fresh clone")
     return folder
+
+
+@pytest.fixture(scope="module")  # not longer: its event loop would be in the way of other tests' own
+def browser() -> Iterator[Any]:
+    """The machine's own Chromium; nothing is downloaded."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    found = os.environ.get("CHROMIUM") or next((p for p in map(shutil.which, CHROMIUM) if p), None)
+    if found is None:
+        pytest.skip("no Chromium on this machine (apt-get install chromium, or set CHROMIUM)")
+    with api.sync_playwright() as playwright:
+        # Started as root, as in a container, Chromium needs its own sandbox off; the pages are our own.
+        opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"], timeout=120_000)
+        yield opened
+        opened.close()
 
 
 class ToyNetwork:

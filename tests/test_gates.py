@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from infimum import Assessment, InputError, Outputs, assess, clopper_pearson
 from infimum.bounds.clopper_pearson import labels_needed, successes_needed
-from infimum.gates import baseline_gate, false_alarm, target_gate
+from infimum.gates import alike_gate, baseline_gate, false_alarm, gates_of, target_gate
 from infimum.testing import assert_reliable
 
 
@@ -91,6 +91,45 @@ def test_target_gate(a: Assessment) -> None:
     assert failed.to_dict()["notes"] == list(failed.notes)
 
 
+def test_what_is_met_under_a_refuted_assumption_says_so(toy: Toy, a: Assessment) -> None:
+    rng = np.random.default_rng(2)
+    cal, ops = toy.outputs(300, rng), toy.outputs(900, rng)
+    shifted = assess(cal, replace(ops, logits=ops.logits * 0.5), target=0.5, name="toy")
+    assert shifted.exchangeability.rejected
+    assert not a.exchangeability.rejected
+    # No gate of the bound fails by it, but each says that the bound may not hold.
+    target, baseline = gates_of(shifted, shifted, 0.01)
+    assert target.passed
+    assert baseline.passed
+    assert all("alike, which a test REJECTS" in gate.message for gate in (target, baseline))
+    assert not any("REJECTS" in gate.message for gate in gates_of(a, a, 0.01))
+    *others, alike = gates_of(shifted, shifted, 0.01, require_alike=True)
+    assert [gate.name for gate in others] == ["target", "baseline"]
+    assert (alike.name, alike.passed) == ("alike", False)
+    assert "NOT alike (p ≤ 0.002" in alike.message
+    assert "label a random sample" in alike.notes[0]
+    kept = alike_gate(a)
+    assert (kept.passed, kept.notes) == (True, ())
+    assert "no proof" in kept.message
+    with pytest.raises(InputError, match="no test of whether"):
+        alike_gate(replace(a, exchangeability=None))
+
+
+def test_gates_of_a_bound_that_is_not_binomial(toy: Toy) -> None:
+    """Nothing is known then of how many labels would do, nor of how often the gate would fail by chance."""
+    rng = np.random.default_rng(3)
+    unlabelled = replace(toy.outputs(900, rng), labels=None)
+    powered = assess(toy.outputs(300, rng), unlabelled, target=0.999, method="prediction_powered_betting")
+    target = target_gate(powered)
+    assert not target.passed
+    assert "prediction-powered, betting, 300 labelled" in target.message
+    assert target.notes == ()
+    lower = replace(powered.certified[0], value=powered.certified[0].value / 2)
+    baseline = baseline_gate(replace(powered, certified=(lower,)), powered, 0.0)
+    assert not baseline.passed
+    assert "does not show that the network is worse" in baseline.notes[0]
+
+
 def outputs(wrong: int, n: int, **others: object) -> Outputs:
     labels = np.arange(n) % 3
     return Outputs(np.eye(3)[np.where(np.arange(n) < wrong, (labels + 1) % 3, labels)], labels, **others)
@@ -129,3 +168,16 @@ def test_an_unreliable_network_rarely_passes() -> None:
                 break
             passed += binom.pmf(wrong, n, 0.05)
         assert 0 < passed <= 0.05
+
+
+def test_assert_reliable_on_inputs_unlike_the_operation(toy: Toy) -> None:
+    rng = np.random.default_rng(4)
+    labelled, ops = toy.outputs(400, rng, name="toy"), replace(toy.outputs(900, rng), labels=None)
+    assert assert_reliable(labelled, 0.3, operation=ops) == assert_reliable(labelled, 0.3)
+    with pytest.raises(
+        AssertionError, match="toy: the labelled inputs are not like the operational ones"
+    ) as caught:
+        assert_reliable(labelled, 0.3, operation=replace(ops, logits=ops.logits * 0.5))
+    assert "Every bound holds for inputs like the labelled ones" in str(caught.value)
+    with pytest.raises(InputError, match="classes"):
+        assert_reliable(labelled, 0.3, operation=outputs(0, 30))

@@ -35,9 +35,11 @@ NETWORK: dict[str, Kind | None] = {
     "confidence": NUMBER,
     "baseline": TEXT,
     "tolerance": NUMBER,
+    "require_alike": YES_NO,
 }
 
 METHOD: dict[str, Kind | None] = {
+    "method": TEXT,
     "score": TEXT,
     "penalty": NUMBER,
     "k_reg": (int, str),
@@ -49,14 +51,18 @@ METHOD: dict[str, Kind | None] = {
     "manifold": TEXT,
     "components": WHOLE,
     "covariance": TEXT,
-    "bandwidth": NUMBER,
+    "bandwidth": (int, float, str),
     "stopping": TEXT,
     "sampling_tolerance": NUMBER,
     "max_samples": WHOLE,
     "seconds": NUMBER,
     "batch": WHOLE,
+    "draw": TEXT,
     "seed": WHOLE,
 }
+
+SUMMARY = "summary.md"
+"""What the gates of all networks are written to, in `out`."""
 
 FILES = ("calibration", "operation", "tuning", "head", "manifold_data", "baseline")
 
@@ -70,6 +76,7 @@ class Entry:
     target: float | None = None
     confidence: float = 0.95
     tolerance: float | None = None
+    require_alike: bool = False
 
 
 @dataclass(frozen=True)
@@ -129,12 +136,14 @@ def _entry(entry: dict[str, Any], number: int, folder: Path, path: Path) -> Entr
     # Its reports go to a folder of this name.
     if (
         name != Path(name).name
-        or name in (".", "..")
+        or name in (".", "..", SUMMARY)
         or "\\" in name
         or not name.isprintable()
         or len(name) > 100
     ):
-        raise InputError(f"{where}: the name must be usable as a folder's: up to 100 letters, no / or \\")
+        raise InputError(
+            f"{where}: the name must be usable as a folder's: up to 100 letters, no / or \\, not {SUMMARY}"
+        )
     if "target" not in entry and "baseline" not in entry:
         raise InputError(f"{where} has neither target nor baseline: there is nothing to check")
     if ("baseline" in entry) != ("tolerance" in entry):
@@ -148,6 +157,7 @@ def _entry(entry: dict[str, Any], number: int, folder: Path, path: Path) -> Entr
         target=entry.get("target"),
         confidence=entry.get("confidence", 0.95),
         tolerance=entry.get("tolerance"),
+        require_alike=entry.get("require_alike", False),
     )
 
 

@@ -5,12 +5,14 @@ Nothing is unpickled, sizes are checked before memory is taken, and writing goes
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -167,6 +169,19 @@ def write_safetensors(path: str | Path, arrays: Mapping[str, Array], metadata: M
     # safetensors writes memory as it lies: an array in Fortran order would come back with its numbers mixed up.
     ordered = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     replace_file(Path(path), lambda temporary: save_file(ordered, temporary, dict(metadata)))
+
+
+def json_text(document: Any) -> str:
+    r"""A JSON document for people and programs; finite numbers only.
+
+    Letters stand as they are. Half a letter, which a file name or an argument that is not UTF-8 gives, cannot be
+    written so: it stands as its escape, which is JSON too.
+
+    >>> json_text({"name": "λ \udcff"})
+    '{\n  "name": "λ \\udcff"\n}\n'
+    """
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    return text.encode(errors="backslashreplace").decode() + "\n"
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:

@@ -10,8 +10,16 @@ from infimum.bounds.clopper_pearson import labels_needed, successes_needed, succ
 from infimum.checks import Real, exact_fraction
 from infimum.comparison.inputs import hashes
 from infimum.errors import InputError
+from infimum.report.figures import alike, contradicted, named
 from infimum.results import Assessment
 from infimum.rounding import floor4, percent, unrounded
+
+BINOMIAL = "clopper_pearson"
+
+LABEL_ANEW = (
+    "every bound holds for inputs like the labelled ones: look for a difference in preprocessing; else label a random "
+    "sample of the operation and certify on that"
+)
 
 OFTEN = 0.1
 """A gate that fails more often than this for a network as good as the released one is said to be too tight."""
@@ -31,6 +39,21 @@ class Gate:
         return {"name": self.name, "passed": self.passed, "message": self.message, "notes": list(self.notes)}
 
 
+def gates_of(
+    a: Assessment,
+    released: Assessment | None = None,
+    tolerance: Real | None = None,
+    require_alike: bool = False,
+) -> tuple[Gate, ...]:
+    """Every gate that was asked for: the target, the released bound, and whether the inputs look alike."""
+    found = (
+        target_gate(a),
+        None if released is None or tolerance is None else baseline_gate(a, released, tolerance),
+        alike_gate(a) if require_alike else None,
+    )
+    return tuple(gate for gate in found if gate is not None)
+
+
 def target_gate(a: Assessment) -> Gate | None:
     """Whether the bound named beforehand reaches the target; None where no target was set.
 
@@ -40,11 +63,16 @@ def target_gate(a: Assessment) -> Gate | None:
     if a.target is None:
         return None
     bound = a.certified[0]
-    said = f"at least {floor4(bound.value)} with {percent(bound.confidence)} confidence ({bound.n:,} labelled inputs)"
+    said = (
+        f"at least {floor4(bound.value)} with {percent(bound.confidence)} confidence ({named(bound.method)}, "
+        f"{bound.n:,} labelled inputs)"
+    )
     if a.target.met:
-        return Gate("target", True, f"{said}, {unrounded(a.target.value)} was asked for")
+        return Gate("target", True, f"{said}, {unrounded(a.target.value)} was asked for{_if_alike(a)}")
     message = f"{said}, but {unrounded(a.target.value)} was asked for"
-    return Gate("target", False, message, (what_would_do(bound, a.target.value),))
+    # Only Clopper–Pearson's says how many were right.
+    help_ = (what_would_do(bound, a.target.value),) if bound.method == BINOMIAL else ()
+    return Gate("target", False, message, help_)
 
 
 def baseline_gate(a: Assessment, released: Assessment, tolerance: Real) -> Gate:
@@ -52,7 +80,8 @@ def baseline_gate(a: Assessment, released: Assessment, tolerance: Real) -> Gate:
 
     Passing is a claim on reliability: with its confidence, Success(f) ≥ the bound ≥ the released one − tolerance.
     Failing is none: a bound also falls by the chance of the labels drawn, and with fewer of them. The notes give
-    the probability that a network exactly as accurate as the released one was measured would fail. Whether this
+    the probability that a network exactly as accurate as the released one was measured would fail (known for
+    Clopper–Pearson bounds). Whether this
     network is *worse* than the released one is for `infimum compare` on the same inputs.
 
     Raises InputError where the two bounds are not of the same method and confidence.
@@ -68,11 +97,11 @@ def baseline_gate(a: Assessment, released: Assessment, tolerance: Real) -> Gate:
     passed = new.value >= least
     message = (
         f"at least {floor4(new.value)} ({new.n:,} labelled inputs); released: {floor4(old.value)} ({old.n:,}), "
-        f"which may fall by {unrounded(allowed)}"
+        f"which may fall by {unrounded(allowed)}{_if_alike(a) if passed else ''}"
     )
     notes = []
-    chance = false_alarm(old, new.n, allowed)
-    if not passed or chance > OFTEN:
+    chance = false_alarm(old, new.n, allowed) if old.method == BINOMIAL else None
+    if chance is not None and (not passed or chance > OFTEN):
         notes.append(
             f"a network exactly as accurate as the released one was measured would fail this gate in {chance:.0%} of "
             f"the draws of {new.n:,} labelled inputs"
@@ -88,6 +117,25 @@ def baseline_gate(a: Assessment, released: Assessment, tolerance: Real) -> Gate:
             "choose between versions; draw new ones from time to time"
         )
     return Gate("baseline", passed, message, tuple(notes))
+
+
+def alike_gate(a: Assessment) -> Gate:
+    """Whether the test left standing what every bound assumes: labelled and operational inputs are alike.
+
+    It fails inputs that are alike with probability at most the test's level. Passing is no proof that they are.
+
+    Raises InputError for an assessment without the test.
+    """
+    found = a.exchangeability
+    if found is None:
+        raise InputError("the assessment has no test of whether calibration and operation are alike")
+    notes = () if not found.rejected else (LABEL_ANEW,)
+    return Gate("alike", not found.rejected, alike(found).rstrip("."), notes)
+
+
+def _if_alike(a: Assessment) -> str:
+    against = "; this holds only if labelled and operational inputs are alike, which a test REJECTS"
+    return against if contradicted(a) else ""
 
 
 def false_alarm(released: Bound, n: int, tolerance: float) -> float:

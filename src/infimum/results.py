@@ -11,7 +11,7 @@ from infimum.bounds import Bound, Estimate, Exchangeability
 from infimum.conformal.summary import StandardError
 from infimum.diagnostics.base import Curves, Diagnostics
 from infimum.errors import InputError
-from infimum.files import read_bytes, write_bytes
+from infimum.files import json_text, read_bytes, write_bytes
 from infimum.manifold.base import ManifoldFit
 from infimum.manifold.fidelity import Fidelity
 from infimum.sampling import Batch
@@ -165,7 +165,7 @@ class Assessment:
 
     def to_json(self) -> str:
         """The JSON document; finite numbers only."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text(self.to_dict())
 
     @staticmethod
     def from_dict(d: dict[str, Any]) -> Assessment:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from infimum.bounds import Bound, clopper_pearson
+from infimum.bounds import Bound, clopper_pearson, exchangeability
 from infimum.bounds.clopper_pearson import labels_needed
 from infimum.checks import Real, exact_fraction
 from infimum.errors import InputError
-from infimum.gates import what_would_do
+from infimum.gates import LABEL_ANEW, what_would_do
 from infimum.outputs import Outputs
 from infimum.report.figures import printable
 from infimum.rounding import floor4, percent, unrounded
 
 
-def assert_reliable(outputs: Outputs, at_least: Real, confidence: Real = 0.95) -> Bound:
+def assert_reliable(
+    outputs: Outputs, at_least: Real, confidence: Real = 0.95, *, operation: Outputs | None = None
+) -> Bound:
     """Fail unless at least `at_least` of operational inputs are classified correctly, with `confidence`.
 
     `outputs` holds labelled inputs that were drawn like the operational ones, and that neither trained nor chose
     the network. The Clopper–Pearson bound decides: an unreliable network passes with probability at most
     1 − confidence, for every number of labels. Returns the bound.
+
+    Whether they were drawn alike cannot be seen from the labelled inputs alone. With `operation`, outputs of
+    operational inputs (no labels needed), the assertion also fails where `bounds.exchangeability` finds that
+    the two differ, as `require_alike` in infimum.toml does; alike sets fail it with probability at most 0.01.
 
     Raises AssertionError with the bound, n, the errors seen and the number of labels that would do; InputError
     for outputs without labels, with weights (the bound is binomial), or levels outside (0, 1).
@@ -37,6 +43,14 @@ def assert_reliable(outputs: Outputs, at_least: Real, confidence: Real = 0.95) -
     if outputs.weights is not None:
         raise InputError(f"{outputs.name} has weights; the binomial bound is of inputs that count alike")
     bound = clopper_pearson(outputs.correct, confidence)
+    if operation is not None:
+        found = exchangeability(outputs, operation)
+        if found.rejected:
+            raise AssertionError(
+                f"{printable(outputs.name)}: the labelled inputs are not like the operational ones "
+                f"({found.in_words}), so that the bound {floor4(bound.value)} says nothing of these.\n"
+                f"  {LABEL_ANEW[0].upper()}{LABEL_ANEW[1:]}."
+            )
     if bound.value >= wanted:
         return bound
     raise AssertionError(

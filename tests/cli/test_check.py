@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Protocol
@@ -13,7 +14,7 @@ from command_line import infimum as infimum_outside
 from command_line import infimum_inside
 from conftest_types import Toy
 
-from infimum import Assessment
+from infimum import Assessment, assess
 
 
 class Run(Protocol):
@@ -76,6 +77,43 @@ def test_passes_without_flags(here: Path, infimum: Run) -> None:
     assert cases(here / "results" / "junit.xml") == {"target": []}
 
 
+def test_inputs_that_are_not_alike(here: Path, infimum: Run) -> None:
+    with np.load(here / "ops.npz") as arrays:
+        shifted = {**arrays, "logits": arrays["logits"] * 0.5}
+    np.savez(here / "ops.npz", **shifted)
+    write(here, BASIC)
+    done = infimum("check", cwd=here)
+    assert done.returncode == 0
+    assert "alike, which a test REJECTS" in done.stdout
+    write(here, BASIC + "require_alike = true\n")
+    done = infimum("check", cwd=here)
+    assert done.returncode == 1
+    assert "FAILED  alike: Calibration against operation: NOT alike" in done.stdout
+    assert done.stdout.endswith("1 of 2 gates failed\n")
+    assert cases(here / "results" / "junit.xml") == {"target": [], "alike": ["failure"]}
+    summary = (here / "results" / "summary.md").read_text(encoding="utf-8")
+    assert "| toy | alike | FAILED |" in summary
+    command = ("assess", "--calibration", "cal.npz", "--operation", "ops.npz", "--target", 0.5, "-q")
+    assert infimum(*command, "--junit", "r.xml", cwd=here).returncode == 0
+    assert cases(here / "r.xml") == {"target": []}
+    assert infimum(*command, "--junit", "r.xml", "--require-alike", cwd=here).returncode == 1
+    assert cases(here / "r.xml") == {"target": [], "alike": ["failure"]}
+    done = infimum(*command, "--require-alike", "--no-exchangeability", cwd=here)
+    assert done.returncode == 2
+    assert "--no-exchangeability leaves out" in done.stderr
+
+
+def test_the_bound_that_judges_is_named_in_the_file(here: Path, infimum: Run) -> None:
+    write(here, BASIC.replace('score = "lac"', 'method = "prediction_powered_betting"'))
+    done = infimum("check", cwd=here)
+    assert done.returncode == 0, done.stderr
+    assert Assessment.load(here / "results" / "toy").target.by == "prediction_powered_betting"
+    command = ("assess", "--calibration", "cal.npz", "--operation", "ops.npz", "--target", 0.999, "-q")
+    done = infimum(*command, "--method", "prediction_powered", "--junit", "r.xml", cwd=here)
+    assert done.returncode == 1, done.stderr
+    assert cases(here / "r.xml") == {"target": ["failure"]}
+
+
 def test_paths_are_relative_to_the_file(
     here: Path, tmp_path_factory: pytest.TempPathFactory, infimum: Run
 ) -> None:
@@ -119,6 +157,8 @@ empty = "zero"
 manifold = "gmm"
 components = 4
 covariance = "diag"
+bandwidth = "auto"
+draw = "sobol"
 stopping = "samples"
 sampling_tolerance = 0.001
 max_samples = 2000
@@ -146,6 +186,8 @@ seed = 1
         ("[[network]]", "[network]", "names no network"),
         ("target = 0.5", "target = '0.5'", "target must be a number, not '0.5'"),
         ("target = 0.5", "target = true", "target must be a number, not True"),
+        ("target = 0.5", "target = 0.5\nrequire_alike = 1", "require_alike must be true or false, not 1"),
+        ('name = "toy"', 'name = "summary.md"', "not summary.md"),
         ("target = 0.5", "target = 1.5", "target must be strictly between 0 and 1"),
         ("target = 0.5", "target = nan", "target must be"),
         ("target = 0.5", "confidence = 0.9", "neither target nor baseline"),
@@ -189,6 +231,22 @@ def test_two_networks(here: Path, infimum: Run) -> None:
     assert done.returncode == 1
     root = ElementTree.parse(here / "results" / "junit.xml").getroot()  # noqa: S314
     assert [(s.get("name"), s.get("failures")) for s in root] == [("toy", "0"), ("other", "1")]
+
+
+def test_ctrl_c_leaves_the_other_networks(here: Path, infimum: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    second = BASIC[BASIC.index("[[network]]") :].replace('"toy"', '"other"')
+    write(here, BASIC + second)
+    names = []
+
+    def stopped(*arguments: object, **options: object) -> Assessment:
+        names.append(options["name"])
+        return replace(assess(*arguments, **options), interrupted=True)
+
+    monkeypatch.setattr("infimum.assess", stopped, raising=False)
+    done = infimum("check", cwd=here)
+    assert (done.returncode, names) == (130, ["toy"])
+    assert done.stderr == "interrupted: 1 of 2 networks were assessed\n"
+    assert cases(here / "results" / "junit.xml") == {"target": []}
 
 
 def test_a_word_that_the_method_does_not_know(here: Path) -> None:

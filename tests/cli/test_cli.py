@@ -260,6 +260,17 @@ def test_usage_errors_exit_2(here: Path) -> None:
         assert infimum(*command, cwd=here).returncode == 2
 
 
+def test_names_that_are_not_unicode(here: Path) -> None:
+    """A Linux file name or argument may hold any bytes."""
+    name = os.fsdecode(b"net\xff")
+    done = infimum("assess", *BASE, "--name", name, "--out", name, "--json", "a.json", "-q", cwd=here)
+    assert done.returncode == 0, done.stderr
+    a = Assessment.load(here / name)
+    assert a.network == name
+    assert a == Assessment.load(here / "a.json")
+    assert "net\N{REPLACEMENT CHARACTER}" in (here / name / "report.html").read_text(encoding="utf-8")
+
+
 def test_ctrl_c_while_sampling_writes_what_there_is(here: Path) -> None:
     code = "from infimum.cli.main import run; run()"
     command = [sys.executable, "-c", code, "assess", *BASE, "--head", "head.npz", "--out", "cut"]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
-import click
 import numpy as np
 import pytest
 import typer
@@ -31,13 +32,21 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_an_example_and_describes_its_options(command: str, inside: object) -> None:
+def test_every_command_has_an_example_and_describes_its_options(
+    command: str, inside: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     text = plain(inside(command, "--help").stdout)
     assert re.search(rf"Examples?: infimum {command}\b", text)
-    for option in typer.main.get_command(app).commands[command].params:
-        if isinstance(option, click.Option) and not option.hidden:
-            assert option.opts[0] in text
-        assert option.help if isinstance(option, click.Option) and option.name != "help" else True
+    # By its kind: typer may bring its own copy of click, whose classes are others.
+    options = [
+        p for p in typer.main.get_command(app).commands[command].params if p.param_type_name == "option"
+    ]
+    assert options
+    assert "…" not in text.replace("P0,P1,…", "")  # nothing is cut in the narrowest of usual terminals
+    for option in options:
+        assert option.hidden or all(name in text for name in (*option.opts, *option.secondary_opts))
+        assert option.help
 
 
 def test_top_help_names_commands_and_exit_codes(inside: object) -> None:
@@ -70,6 +79,48 @@ def test_force_color_overrules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.delenv(name, raising=False)
     done = infimum("check", "--help", cwd=tmp_path, env={"FORCE_COLOR": "1"})
     assert ESCAPE in done.stdout
+
+
+INTERRUPTED = """
+import os, pkgutil, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # as in a terminal; a shell's background job ignores it
+owner, name = sys.argv.pop(1).rsplit(".", 1)
+def stop(*_, **__):
+    os.kill(os.getpid(), signal.SIGINT)
+    signal.pause()
+setattr(pkgutil.resolve_name(owner), name, stop)
+from infimum.cli.main import run
+run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "command", "said"),
+    [
+        ("infimum.outputs.Outputs.load", ("assess", "--calibration", "c.npz", "--operation", "o.npz"), None),
+        ("infimum.outputs.Outputs.load", ("compare", "--operation", "a.npz", "--operation", "b.npz"), None),
+        ("infimum.budget.load_budget", ("check",), None),
+        ("infimum.results.Assessment.load", ("report", "."), None),
+        (
+            "infimum.evaluation.study.reproduce",
+            ("reproduce", "--out", "study"),
+            "interrupted: finished stages are kept in study; the same command goes on there",
+        ),
+    ],
+)
+def test_ctrl_c_says_a_line_and_exits_130(
+    where: str, command: tuple[str, ...], said: str | None, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, where, *command],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == f"{said or 'infimum: interrupted'}\n"
 
 
 def test_version(inside: object) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -243,9 +244,30 @@ def test_files_round_trip(ops: list[Outputs], cals: list[Outputs], tmp_path: Pat
             Comparison.from_dict(broken)
 
 
-def test_hostile_and_long_names_stay_text(ops: list[Outputs], cals: list[Outputs]) -> None:
+def test_many_networks_are_told_in_a_page(toy: Toy) -> None:
+    """Of twelve, only neighbours are set side by side in the terminal; the reports hold all pairs."""
+    own = networks(toy, 600, 5)[0]
+    noise = np.random.default_rng(0)
+    many = [replace(own, logits=own.logits + noise.normal(size=own.logits.shape) * i / 4) for i in range(12)]
+    c = compare(many, names=[f"net-{i}" for i in range(12)])
+    assert len(c.differences) == 66
+    text = c.summary()
+    assert text.count(" − net-") == 11
+    assert "11 of 66 pairs, of networks next to one another" in text
+    order = [p.name for p in next(r for r in c.rankings if r.figure == "accuracy").places]
+    first = re.search(r"(net-\d+) − (net-\d+)", text)
+    assert set(first.groups()) == set(order[:2])
+    open_ = sum(not d.settled for d in c.differences)
+    assert open_ > 6
+    assert f"the order of {open_} of 66 pairs is not settled." in " ".join(text.split())
+    assert to_markdown(c).count(" − net-") == 66
+
+
+def test_hostile_and_long_names_stay_text(ops: list[Outputs], cals: list[Outputs], tmp_path: Path) -> None:
     for name in HOSTILE:
         c = compare(ops, cals, names=[name, "b", "c"])
+        c.save(tmp_path)
+        assert Comparison.load(tmp_path) == c
         page, markdown, text = to_html(c), to_markdown(c), c.summary()
         body = page.split("</style>")[1].rsplit("<script>", 1)[0]
         ElementTree.fromstring(f"<all>{_well_formed(body)}</all>")  # noqa: S314

@@ -96,7 +96,8 @@ def test_standard_error_covers_on_real_inputs(toy: Toy, score: object, weighted:
 
     E[λ] is the mean of the 400 estimates themselves, whose own error is a twentieth of one. Hits are
     Binomial(400, .95) up to that: .907 and .983 are its 1e-4 quantiles. (With 200 calibration rows the variance
-    is still right, but λ is skewed for LAC and margin, and coverage falls to .88 here; README says so in words.)
+    is still right, but λ is skewed for LAC and margin, and coverage falls to .88 here;
+    docs/what-lambda-is.md says so in words.)
     """
     found = []
     for seed in range(400):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +15,6 @@ from infimum.report.html import to_html
 
 A4 = 688
 """CSS pixels between the margins of an A4 page: 182 mm."""
-
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """The machine's own Chromium; nothing is downloaded."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    found = os.environ.get("CHROMIUM") or next((p for p in map(shutil.which, NAMES) if p), None)
-    if found is None:
-        pytest.skip("no Chromium on this machine (apt-get install chromium, or set CHROMIUM)")
-    with api.sync_playwright() as playwright:
-        # Started as root, as in a container, Chromium needs its own sandbox off; the pages are our own.
-        opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"], timeout=120_000)
-        yield opened
-        opened.close()
-
 
 CASES = {
     "ten classes, labels": lambda: toy_assessment(target=0.5, manifold=True),
@@ -150,6 +130,8 @@ def test_comparison_page(browser: Any, tmp_path: Path) -> None:
     assert background(page) != light
     page.emulate_media(color_scheme="dark", media="print")
     assert background(page) == light
+    page.set_viewport_size({"width": 688, "height": 1017})  # A4 within its margins
+    assert page.evaluate("document.documentElement.scrollWidth") <= 688
     assert page.pdf(format="A4").startswith(b"%PDF")
     assert complaints == []
     assert requests == [path.as_uri()]

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from reports import HOSTILE, toy_assessment
 
-from infimum.gates import Gate, target_gate
+from infimum.gates import Gate, gates_of, target_gate
 from infimum.report.junit import Suite, to_junit
 
 # What Ant's schema allows, which is the stricter of the two: children in this order, these attributes, all needed.
@@ -91,3 +91,24 @@ def test_hostile_text_stays_text(assessments: list, hostile: str) -> None:
     assert len(root) == 1
     assert root[0].get("name").strip()
     assert len(root[0].findall("testcase")) == 2
+
+
+def test_a_target_met_where_the_inputs_are_not_alike(assessments: list) -> None:
+    a = assessments[0]
+    assert a.target.met
+    unlike = replace(a, exchangeability=replace(a.exchangeability, p_value=0.002, level=0.01))
+    untested = replace(a, exchangeability=None)
+    suites = [Suite(x, gates_of(x), 0.0) for x in (a, unlike, untested)]
+    suites.append(Suite(unlike, gates_of(unlike, require_alike=True), 0.0))
+    root = check(to_junit(suites))
+    likeness = [
+        suite.find("properties/property[@name='calibration and operation alike']").get("value")
+        for suite in root
+    ]
+    assert likeness[0].startswith("no difference found (p ")
+    assert likeness[1:] == ["REJECTED (p ≤ 0.002)", "not tested", "REJECTED (p ≤ 0.002)"]
+    assert [suite.get("failures") for suite in root] == ["0", "0", "0", "1"]
+    assert "met, but only if" not in root[0].find("system-out").text
+    assert "met, but only if" in root[1].find("system-out").text
+    assert [case.get("name") for case in root[3].findall("testcase")] == ["target", "alike"]
+    assert "NOT alike" in root[3].findall("testcase")[1].find("failure").get("message")

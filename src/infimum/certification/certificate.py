@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
 from infimum.bounds import Bound, Exchangeability
 from infimum.errors import InputError
+from infimum.files import json_text
 from infimum.results import Target
 
 SCHEMA = "infimum/certificate/1"
@@ -55,7 +55,7 @@ class Certificate:
 
     def to_json(self) -> str:
         """The JSON document; finite numbers only."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text(self.to_dict())
 
     @staticmethod
     def from_dict(d: dict[str, Any]) -> Certificate:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -18,6 +17,7 @@ from infimum.certification.rehearsal import World, rehearsed, stopping_times
 from infimum.checks import Array, Real, check_seed
 from infimum.conformal import Calibration
 from infimum.errors import InputError
+from infimum.files import json_text
 from infimum.outputs import Outputs, check_one_network
 
 SCHEMA = "infimum/plan/1"
@@ -86,7 +86,7 @@ class Plan:
 
     def to_json(self) -> str:
         """The JSON document; finite numbers only."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text(self.to_dict())
 
     @staticmethod
     def from_dict(d: dict[str, Any]) -> Plan:

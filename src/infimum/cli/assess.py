@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from infimum.results import Assessment
 
 MANIFOLD = "Manifold and sampling"
+ALIKE = "Are the inputs alike"
 WRITTEN = ("assessment.json", "report.html", "report.md")
 
 
@@ -122,11 +123,16 @@ def assess(
         typer.Option(
             "--exchangeability/--no-exchangeability",
             help="Test whether calibration and operation are alike, which every bound assumes.",
+            rich_help_panel=ALIKE,
         ),
     ] = True,
     require_alike: Annotated[
         bool,
-        typer.Option("--require-alike", help="Exit 1 too where that test finds that they differ."),
+        typer.Option(
+            "--require-alike",
+            help="Exit 1 too where that test finds that they differ.",
+            rich_help_panel=ALIKE,
+        ),
     ] = False,
     score: o.ScoreOption = o.ScoreName.raps,
     penalty: o.Penalty = 0.01,
@@ -247,6 +253,8 @@ def assess(
     from infimum.files import check_can_make, read_arrays, write_bytes
     from infimum.stream import OutputsStream
 
+    if require_alike and not exchangeability:
+        raise InputError("--require-alike needs the test that --no-exchangeability leaves out")
     if out is not None:
         check_can_make(out, directory=True)
     if json is not None and json != "-":
@@ -311,7 +319,7 @@ def assess(
         result.save(out)
         add_pictures(result, out, images, operation_data, silent)
     if junit is not None:
-        _write_junit(result, junit, time.perf_counter() - start)
+        _write_junit(result, junit, require_alike, time.perf_counter() - start)
     if json == "-":
         sys.stdout.write(result.to_json())
     elif json is not None:
@@ -328,10 +336,10 @@ def assess(
         raise typer.Exit(1)
 
 
-def _write_junit(result: Assessment, path: Path, seconds: float) -> None:
+def _write_junit(result: Assessment, path: Path, require_alike: bool, seconds: float) -> None:
     from infimum.files import write_bytes
-    from infimum.gates import target_gate
+    from infimum.gates import gates_of
     from infimum.report.junit import Suite, to_junit
 
-    gate = target_gate(result)
-    write_bytes(path, to_junit([Suite(result, () if gate is None else (gate,), seconds)]).encode())
+    gates = gates_of(result, require_alike=require_alike)
+    write_bytes(path, to_junit([Suite(result, gates, seconds)]).encode())

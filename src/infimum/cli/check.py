@@ -14,7 +14,6 @@ from infimum.errors import InputError
 
 if TYPE_CHECKING:
     from infimum.budget import Entry
-    from infimum.gates import Gate
     from infimum.results import Assessment
 
 SAMPLING = {"stopping": "rule", "sampling_tolerance": "tolerance"}
@@ -24,17 +23,21 @@ SAMPLING = {"stopping": "rule", "sampling_tolerance": "tolerance"}
 def check(
     budget: Annotated[
         Path,
-        typer.Argument(metavar="[FILE]", help="What is to hold; paths in it are relative to its folder."),
+        typer.Argument(metavar="FILE", help="What is to hold; paths in it are relative to its folder."),
     ] = Path("infimum.toml"),
     quiet: o.Quiet = False,
 ) -> None:
     """Check every network of infimum.toml: exit 0 if all its gates pass, 1 if one does not.
 
+    With `out` in the file, its folder gets the reports of each network and summary.md, the gates in Markdown.
+
     Example: infimum check
     """
-    from infimum.budget import load_budget
+    from infimum.budget import SUMMARY, load_budget
     from infimum.files import check_can_make, make_directory, write_bytes
+    from infimum.gates import gates_of
     from infimum.report.figures import printable
+    from infimum.report.gates import to_summary
     from infimum.report.junit import Suite, to_junit
     from infimum.results import Assessment
 
@@ -50,7 +53,7 @@ def check(
     for entry in asked.networks:
         start = time.perf_counter()
         result = _assessed(entry, asked.method)
-        gates = _gates(result, released.get(entry.name), entry.tolerance)
+        gates = gates_of(result, released.get(entry.name), entry.tolerance, entry.require_alike)
         suites.append(Suite(result, gates, time.perf_counter() - start))
         if asked.out is not None:
             result.save(asked.out / entry.name)
@@ -64,6 +67,10 @@ def check(
                     typer.echo(f"          {printable(note)}")
             for warning in result.warnings:
                 typer.echo(f"  warning: {printable(warning)}")
+        if result.interrupted:  # who stops one does not want the next
+            break
+    if asked.out is not None:
+        write_bytes(asked.out / SUMMARY, to_summary(suites).encode())
     if asked.junit is not None:
         write_bytes(asked.junit, to_junit(suites).encode())
     failed = sum(not gate.passed for suite in suites for gate in suite.gates)
@@ -71,7 +78,8 @@ def check(
         typer.echo(
             f"{failed} of {sum(len(s.gates) for s in suites)} gates failed" if failed else "all gates passed"
         )
-    if any(suite.assessment.interrupted for suite in suites):
+    if suites[-1].assessment.interrupted:
+        typer.echo(f"interrupted: {len(suites)} of {len(asked.networks)} networks were assessed", err=True)
         raise typer.Exit(130)
     if failed:
         raise typer.Exit(1)
@@ -119,13 +127,3 @@ def _score(
     if score not in list(o.ScoreName):
         raise InputError(f"score must be one of {', '.join(o.ScoreName)}, not {score!r}")
     return o.score_from(o.ScoreName(score), penalty, None if k_reg is None else str(k_reg), weight, tuned)
-
-
-def _gates(a: Assessment, released: Assessment | None, tolerance: float | None) -> tuple[Gate, ...]:
-    from infimum.gates import baseline_gate, target_gate
-
-    found = (
-        target_gate(a),
-        None if released is None or tolerance is None else baseline_gate(a, released, tolerance),
-    )
-    return tuple(gate for gate in found if gate is not None)

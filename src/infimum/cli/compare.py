@@ -21,7 +21,7 @@ def compare(
     assessments: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[ASSESSMENT]...",
+            metavar="ASSESSMENT",
             help="What `infimum assess --out` wrote, one per network: only their figures are compared. "
             "For tests input by input, give --operation instead.",
         ),

@@ -6,9 +6,10 @@ import logging
 import os
 import sys
 import traceback
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import infimum
 from infimum.cli.assess import assess
@@ -24,14 +25,28 @@ from infimum.cli.reproduce import reproduce
 from infimum.cli.score import score
 from infimum.errors import InputError
 
+INTERRUPTED = "infimum: interrupted"
+
+
+class _Commands(TyperGroup):
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an interruption that it does not answer itself is one line and exit code 130."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # typer would exit without a word
+            typer.echo(INTERRUPTED, err=True)
+            raise typer.Exit(130) from None
+
+
 app = typer.Typer(
     name="infimum",
+    cls=_Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="How reliable a trained classifier is, at least.\n\n"
     "Example: infimum assess --calibration cal.npz --operation ops.npz --target 0.95 --out results\n\n"
     "Exit codes: 0 done (target met), 1 target not met, 2 bad input, 3 a defect of infimum, "
-    "130 interrupted (what was sampled until then is written).",
+    "130 interrupted (assess writes what was sampled until then; extract, score and reproduce go on later).",
 )
 app.command()(assess)
 app.command()(calibrate)
@@ -107,6 +122,7 @@ def run() -> None:
         print(f"infimum: not enough memory ({error})", file=sys.stderr)  # noqa: T201
         sys.exit(2)
     except KeyboardInterrupt:
+        print(INTERRUPTED, file=sys.stderr)  # noqa: T201
         sys.exit(130)
     except Exception:  # a defect of infimum: never the exit code of "target not met"
         traceback.print_exc()

@@ -105,7 +105,7 @@ EmptyOption = Annotated[
         rich_help_panel=LEVELS,
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Of every random draw.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of every random draw.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 

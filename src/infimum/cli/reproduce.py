@@ -24,7 +24,12 @@ def reproduce(
         ),
     ] = None,
     datasets: Annotated[
-        str, typer.Option("--datasets", help="Which, with commas.")
+        str,
+        typer.Option(
+            "--datasets",
+            show_default=False,
+            help="Which, with commas. (default: all: mnist, fashion_mnist, cifar10, ham10000)",
+        ),
     ] = "mnist,fashion_mnist,cifar10,ham10000",
     levels: Annotated[
         str, typer.Option("--levels", help="Of training data: all, half, a tenth or less.")
@@ -60,6 +65,12 @@ def reproduce(
     def names(text: str) -> list[str]:
         return [name.strip() for name in text.split(",") if name.strip()]
 
-    study = run(data, out, names(datasets), names(levels), repetitions, seed, quick, retrain, report)
+    try:
+        study = run(data, out, names(datasets), names(levels), repetitions, seed, quick, retrain, report)
+    except KeyboardInterrupt:
+        typer.echo(
+            f"interrupted: finished stages are kept in {out}; the same command goes on there", err=True
+        )
+        raise typer.Exit(130) from None
     typer.echo((study.folder / "table.md").read_text())
     typer.echo(f"written: {study.folder / 'README.md'}, table.json, table.md, table.tex, figures")

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from infimum.bounds import Bound
 from infimum.errors import InputError
-from infimum.files import make_directory, read_bytes, write_bytes
+from infimum.files import json_text, make_directory, read_bytes, write_bytes
 from infimum.typed import check_types
 
 SCHEMA = "infimum/comparison/1"
@@ -128,7 +128,7 @@ class Comparison:
 
     def to_json(self) -> str:
         """The JSON document; finite numbers only."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text(self.to_dict())
 
     @staticmethod
     def from_dict(d: dict[str, Any]) -> Comparison:

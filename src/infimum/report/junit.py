@@ -58,6 +58,7 @@ def _suite(suite: Suite, number: int, now: str) -> Xml.Element:
         ("certified bound", repr(bound.value)),
         ("confidence", repr(bound.confidence)),
         ("lambda (an estimate)", repr(a.lambda_.value)),
+        ("calibration and operation alike", _likeness(a)),
     ):
         Xml.SubElement(properties, "property", name=key, value=value)
     for gate in suite.gates:
@@ -75,3 +76,10 @@ def _suite(suite: Suite, number: int, now: str) -> Xml.Element:
     Xml.SubElement(element, "system-out").text = "\n".join(map(printable, lines))
     Xml.SubElement(element, "system-err")
     return element
+
+
+def _likeness(a: Assessment) -> str:
+    if a.exchangeability is None:
+        return "not tested"
+    said = "REJECTED" if a.exchangeability.rejected else "no difference found"
+    return f"{said} (p {a.exchangeability.p_in_words})"

@@ -31,6 +31,6 @@ def to_html(c: Comparison) -> str:
             network_head=words.NETWORK_HEAD,
             network_rows=words.network_rows(c),
             difference_head=words.DIFFERENCE_HEAD,
-            difference_rows=words.difference_rows(c),
+            difference_rows=words.difference_rows(c.differences),
         )
     )

@@ -17,7 +17,12 @@ def to_markdown(c: Comparison) -> str:
     if c.warnings:
         lines += ["## Warnings", "", *(f"- {escape(w)}" for w in c.warnings), ""]
     if c.differences:
-        lines += ["## Differences", "", *table(words.DIFFERENCE_HEAD, words.difference_rows(c)), ""]
+        lines += [
+            "## Differences",
+            "",
+            *table(words.DIFFERENCE_HEAD, words.difference_rows(c.differences)),
+            "",
+        ]
     if c.notes:
         lines += ["## Notes", "", *(f"- {escape(n)}" for n in c.notes), ""]
     return "\n".join(lines)

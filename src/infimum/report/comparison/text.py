@@ -14,12 +14,23 @@ LONGEST = 40
 """Letters of a cell of the table; names that are longer are cut, the reports hold them whole."""
 
 
+MOST = 24
+"""Rows of the table of pairs: of more, those of networks that stand next to one another are shown."""
+
+
 def to_text(c: Comparison) -> str:
     """Headline, table of networks, pairs, what is not settled, notes and warnings."""
     lines = [*_wrapped(words.headline(c)), *_wrapped(words.unsettled(c)), *_wrapped(words.how(c)), ""]
     lines += _table(words.NETWORK_HEAD, words.network_rows(c))
     if c.differences:
-        lines += ["", *_table(words.DIFFERENCE_HEAD[:-1], [row[:-1] for row in words.difference_rows(c)])]
+        shown = words.neighbours(c) if len(c.differences) > MOST else c.differences
+        rows = [row[:-1] for row in words.difference_rows(shown)]
+        lines += ["", *_table(words.DIFFERENCE_HEAD[:-1], rows)]
+        if len(shown) < len(c.differences):
+            lines += _wrapped(
+                f"{len(shown)} of {len(c.differences)} pairs, of networks next to one another in the ranking; the "
+                "reports and the JSON hold all"
+            )
     lines += ["", *_wrapped(words.preservation(c)), *_wrapped(words.multiplicity(c)), *_wrapped(NO_GUARANTEE)]
     for head, items in (("note", c.notes), ("warning", c.warnings)):
         for item in items:

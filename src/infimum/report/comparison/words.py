@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 from infimum.comparison.results import Comparison, Difference, FigureName, Network, Place, Ranking
 from infimum.diagnostics.collect import shortened
 from infimum.rounding import estimated, floor4, percent
@@ -19,6 +22,9 @@ METHOD_WORDS = {
     "clopper_pearson_unpaired": "unpaired, Clopper–Pearson",
     "normal_unpaired": "unpaired, normal",
 }
+
+MANY = 6
+"""Pairs that a sentence may name."""
 
 NETWORK_HEAD = ("network", "rank", "λ*, accuracy", "labels", "at least", "λ ± s.e.", "rank by λ")
 
@@ -39,16 +45,20 @@ def headline(c: Comparison) -> str:
 
 
 def unsettled(c: Comparison) -> str:
-    """The pairs of each figure whose order is not settled."""
+    """The pairs of each figure whose order is not settled; of more than a few their number."""
     parts = []
     for figure in ("accuracy", "lambda"):
         of_figure = [d for d in c.differences if d.figure == figure]
         open_ = [_pair(d, "/") for d in of_figure if not d.settled]
-        if of_figure:
+        if not of_figure:
+            continue
+        if not open_:
+            parts.append(f"By {FIGURE_WORDS[figure]}, the order of all pairs is settled.")
+        elif len(open_) <= MANY:
+            parts.append(f"By {FIGURE_WORDS[figure]}, the order of {together(open_)} is not settled.")
+        else:
             parts.append(
-                f"By {FIGURE_WORDS[figure]}, the order of {together(open_)} is not settled."
-                if open_
-                else f"By {FIGURE_WORDS[figure]}, the order of all pairs is settled."
+                f"By {FIGURE_WORDS[figure]}, the order of {len(open_)} of {len(of_figure)} pairs is not settled."
             )
     return " ".join(parts) if parts else "Nothing was tested."
 
@@ -117,7 +127,18 @@ def network_rows(c: Comparison) -> list[tuple[str, ...]]:
     return rows
 
 
-def difference_rows(c: Comparison) -> list[tuple[str, ...]]:
+def neighbours(c: Comparison) -> tuple[Difference, ...]:
+    """The pairs of each figure that stand next to one another in its ranking, the best first."""
+    pairs = []
+    for figure in ("accuracy", "lambda"):
+        found = {frozenset((d.first, d.second)): d for d in c.differences if d.figure == figure}
+        ranking = ranking_by(c, figure)
+        names = [] if ranking is None else [p.name for p in ranking.places]
+        pairs += [found[frozenset(two)] for two in pairwise(names) if frozenset(two) in found]
+    return tuple(pairs)
+
+
+def difference_rows(differences: Sequence[Difference]) -> list[tuple[str, ...]]:
     """One row a tested pair, under DIFFERENCE_HEAD."""
     return [
         (
@@ -129,7 +150,7 @@ def difference_rows(c: Comparison) -> list[tuple[str, ...]]:
             "yes" if d.settled else "no",
             METHOD_WORDS.get(d.method, d.method) + _only(d),
         )
-        for d in c.differences
+        for d in differences
     ]
 
 
