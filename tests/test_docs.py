@@ -26,7 +26,7 @@ FRAMEWORKS = {
     "data": ("PIL", "pyarrow", "skops"),
 }
 """Pages of frameworks and data, which the index leads to."""
-ALSO_NEED = {"cluster": ("ray", "pyarrow")}
+ALSO_NEED = {"cluster": ("ray", "pyarrow", "dask", "pandas")}
 PAGES = sorted([*FOLDER.glob("*.md"), DOCS / "tutorial.md", DOCS / "faq.md"])
 SHOWN = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"[-−]?\d+(?:[.,]\d+)*")

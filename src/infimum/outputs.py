@@ -234,7 +234,8 @@ def log_probabilities(
             hint = "; are these logits? name the array 'logits'" if block.min() < 0 or total[row] > 2 else ""
             raise InputError(
                 f"{what}: row {first_row + start + row} sums to {total[row]:.6g} "
-                f"(smallest entry {block[row].min():.3g}), but must hold numbers from 0 to 1 that sum to 1 within {tolerance:g}{hint}"
+                f"(smallest entry {block[row].min():.3g}), but must hold numbers from 0 to 1 that sum to 1 within "
+                f"{tolerance:g}{hint}"
             )
         saturated.append(start + np.flatnonzero((block == 1).any(axis=1)))
         np.log(np.maximum(block, smallest), out=block)
