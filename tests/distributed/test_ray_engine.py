@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -298,6 +299,22 @@ def test_ctrl_c_stops_ray_and_leaves_what_resume_goes_on_from(here: Path) -> Non
     )
     assert "parts were there already" in resumed.stdout, resumed.stderr
     same(here / "stopped.npz", here / "whole.npz")
+
+
+def test_a_cluster_that_does_not_answer_is_named(
+    toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("ray.data", reason="Ray is an optional extra: pip install 'infimum[ray]'")
+    toy.outputs(50, np.random.default_rng(0)).save(tmp_path / "cal.npz")
+    with socket.socket() as bound:  # nobody listens
+        bound.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{bound.getsockname()[1]}"
+        monkeypatch.setenv("RAY_ADDRESS", address)
+        score = ("score", "--calibration", "cal.npz", "--input", "cal.npz", "--out", "o.npz")
+        done = run(*score, "--engine", "ray", folder=tmp_path)
+    assert done.returncode == 2
+    assert f"no Ray cluster answers at RAY_ADDRESS={address}" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_without_ray_the_error_holds_the_command(toy: Toy, tmp_path: Path) -> None:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from infimum.errors import MissingExtraError
+from infimum.errors import InputError, MissingExtraError
 
 
 @contextmanager
 def ray_session(workers: int) -> Iterator[Any]:
     """The module `ray`, with Ray Data: connected to RAY_ADDRESS, or running on this machine, on as many CPUs as asked.
 
-    Raises MissingExtraError without Ray, and OSError where no cluster answers.
+    Raises MissingExtraError without Ray, and InputError where no cluster answers.
     """
     # Both are read when Ray is imported. Whoever has set them otherwise is not overruled.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -27,11 +28,13 @@ def ray_session(workers: int) -> Iterator[Any]:
         raise MissingExtraError("--engine ray", "ray") from error
     started = not ray.is_initialized()
     if started:
+        cluster = os.environ.get("RAY_ADDRESS", "")
+        _check_answers(cluster)
         # A cluster knows its own CPUs; here there shall be one for each worker, should the machine have fewer.
         here = {"address": "local", "num_cpus": max(workers, os.cpu_count() or 1)}
         with _nothing_on_stderr():
             ray.init(
-                **({} if os.environ.get("RAY_ADDRESS") else here),
+                **({} if cluster else here),
                 include_dashboard=False,
                 log_to_driver=False,
                 logging_level="error",
@@ -48,6 +51,20 @@ def ray_session(workers: int) -> Iterator[Any]:
         logger.setLevel(before[1])
         if started:
             ray.shutdown()
+
+
+def _check_answers(cluster: str) -> None:
+    """Raise InputError if nothing listens at a HOST:PORT: Ray itself would try for minutes."""
+    host, _, port = cluster.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():  # auto, or none
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        raise InputError(
+            f"no Ray cluster answers at RAY_ADDRESS={cluster} ({error}); start it, or unset RAY_ADDRESS to use this "
+            "machine"
+        ) from error
 
 
 @contextmanager
