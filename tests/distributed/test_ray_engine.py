@@ -24,7 +24,7 @@ from infimum.conformal import Calibration, calibrate
 ROWS, LOST = 300_000, 123_456
 
 SCRIPT = """
-import contextlib, io, json, os, pathlib, signal, sys
+import contextlib, io, json, os, pathlib, signal, sys, types
 
 import ray
 import infimum.cli.main as main
@@ -63,6 +63,11 @@ class Deadly(Noted):
     deadly = 4000
 
 
+# Of a module that only this process has: workers cannot be made, as on a machine without infimum.
+sys.modules["only_here"] = only_here = types.ModuleType("only_here")
+only_here.Scorer = type("Scorer", (PartScorer,), {"__module__": "only_here"})
+
+
 def noted(kind, engine):
     return lambda scorer, starts: engine(kind(**vars(scorer)), starts)
 
@@ -90,10 +95,11 @@ scoring.NUMBERS = 4000
 source, calibration = FileSource(pathlib.Path("ops.npz")), Calibration.load("cal.json")
 score_to_file(source, calibration, here / "ray.npz", error="0.1", engine=noted(Noted, RayEngine(2)))
 score_to_file(source, calibration, here / "gpu.npz", error="0.1", engine=RayEngine(2, gpu=True))
-try:
-    score_to_file(source, calibration, here / "deadly.npz", engine=noted(Deadly, RayEngine(1)))
-except InputError as error:
-    found["deadly"] = str(error)
+for name, kind in (("deadly", Deadly), ("nowhere", only_here.Scorer)):
+    try:
+        score_to_file(source, calibration, here / f"{name}.npz", engine=noted(kind, RayEngine(1)))
+    except InputError as error:
+        found[name] = str(error)
 assert ray.is_initialized()  # it was there before, and stays
 (here / "found.json").write_text(json.dumps(found))
 """
@@ -197,6 +203,12 @@ def test_a_part_that_kills_every_worker_ends_the_run(here: Path, found: dict[str
     assert not (here / "deadly.npz").exists()
     kept = {path.name for path in (here / "deadly.npz.parts").glob("part-*.npz")}
     assert kept >= {f"part-{start:012d}-{start + 1000:012d}.npz" for start in (0, 1000, 2000, 3000)}
+
+
+@pytest.mark.slow
+def test_workers_that_cannot_be_made_end_the_run(here: Path, found: dict[str, list]) -> None:
+    assert "could not be started (ModuleNotFoundError: No module named 'only_here')" in found["nowhere"]
+    assert not list(here.glob("nowhere*"))
 
 
 @pytest.mark.slow

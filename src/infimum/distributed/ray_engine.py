@@ -112,7 +112,7 @@ class RayEngine:
             num_gpus=1 if self.gpu else None,
         )
         seen: set[int] = set()
-        for row in parts.iter_rows():
+        for row in _rows(ray, parts):
             start = int(row["start"])
             if row["error"]:
                 raise InputError(row["error"])
@@ -122,3 +122,15 @@ class RayEngine:
             yield start, unpacked(row["table"]), int(row["saturated"])
         if seen != set(starts):
             raise InputError(f"Ray gave {len(seen)} of {len(starts)} parts; go on with --resume")
+
+
+def _rows(ray: Any, parts: Any) -> Iterator[dict[str, Any]]:
+    """The rows of a data set; InputError in one line where no worker could be started."""
+    try:
+        yield from parts.iter_rows()
+    except ray.exceptions.RayActorError as error:
+        *_, last = filter(str.strip, str(error).splitlines())
+        raise InputError(
+            f"Ray's workers could not be started ({last.strip()}); all machines of the cluster need infimum and what "
+            "the network needs, in the same versions"
+        ) from error

@@ -32,13 +32,19 @@ def ray_session(workers: int) -> Iterator[Any]:
         _check_answers(cluster)
         # A cluster knows its own CPUs; here there shall be one for each worker, should the machine have fewer.
         here = {"address": "local", "num_cpus": max(workers, os.cpu_count() or 1)}
-        with _nothing_on_stderr():
-            ray.init(
-                **({} if cluster else here),
-                include_dashboard=False,
-                log_to_driver=False,
-                logging_level="error",
-            )
+        try:
+            with _nothing_on_stderr():
+                ray.init(
+                    **({} if cluster else here),
+                    include_dashboard=False,
+                    log_to_driver=False,
+                    logging_level="error",
+                )
+        except ConnectionError as error:
+            raise InputError(
+                f"Ray does not let this process in at RAY_ADDRESS={cluster} ({error}); a cluster with a token needs "
+                "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here too"
+            ) from error
     context, logger = ray.data.DataContext.get_current(), logging.getLogger("ray.data")
     before = context.enable_progress_bars, logger.level
     try:
