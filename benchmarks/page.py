@@ -73,6 +73,11 @@ SECTIONS = {
         "Target: 50 × faster, identical sets where they follow the definition. MAPIE's APS draws random numbers at "
         "calibration only; MAPIE's and puncc's APS sets also hold the label that passes the threshold (comparison.md).",
     ),
+    "ray_scaling": Section(
+        "A network on Ray's workers",
+        (),
+        "Two workers beside one, the network included; what one process does for all of them limits the rest.",
+    ),
     "imports": Section("Start", (), "Target: import in 0.3 s, help in 0.6 s."),
     "profile_jobs": Section(
         "What remains",

@@ -24,7 +24,7 @@ FRAMEWORKS = {
     "data": ("PIL", "pyarrow", "skops"),
 }
 """Pages of frameworks and data, which the index leads to."""
-ALSO_NEED = {"cluster": ("ray", "pyarrow"), "papers": ("matplotlib",)}
+ALSO_NEED = {"cluster": ("ray", "pyarrow", "dask", "pandas"), "papers": ("matplotlib",)}
 PAGES = sorted([*FOLDER.glob("*.md"), *(DOCS / f"{name}.md" for name in ("architecture", "faq", "tutorial"))])
 WITHOUT_COMMANDS = ("architecture", "callable", "faq", "reproduce")
 SHOWN = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -217,7 +217,11 @@ def test_rows_kept_are_of_weight_and_drawn_evenly() -> None:
     [
         ({"logits": np.zeros((5, 3))}, "logits from row 10 on differ"),
         ({"logits": np.zeros((5, 4), dtype=np.float32)}, "logits from row 10 on differ"),
-        ({"logits": np.full((5, 4), np.nan)}, "not a finite number"),
+        ({"logits": np.full((5, 4), np.nan)}, "row 10, column 0 is nan, not a finite number"),
+        (
+            {"logits": np.zeros((5, 4)), "labels": np.array([0, 0, 4, 0, 0])},
+            "labels: row 12 is 4, outside 0..3",
+        ),
         ({"logits": np.zeros((5, 4)), "labels": np.zeros(4, dtype=int)}, "differ in length"),
         ({"labels": np.zeros(5, dtype=int)}, "lacks logits"),
     ],
@@ -230,6 +234,22 @@ def test_bad_parts_are_named(
     np.savez(tmp_path / "b.npz", **second)
     with pytest.raises(InputError, match=message):
         assess(calibration, open_stream(tmp_path))
+
+
+def test_rows_are_numbered_from_the_first_of_the_file(calibration: Outputs, tmp_path: Path) -> None:
+    probabilities = np.full((300_000, 4), 0.25)
+    features = np.zeros((300_000, 2))
+    np.savez(tmp_path / "ops.npz", probabilities=probabilities, features=features)
+    rows = [row for row, _ in open_stream(tmp_path / "ops.npz").blocks()]
+    bad = rows[-1] + 7  # in the last of several blocks
+    assert len(rows) > 1
+    features[bad] = np.inf
+    np.savez(tmp_path / "features.npz", probabilities=probabilities, features=features)
+    probabilities[bad, 0] = 0.5
+    np.savez(tmp_path / "sums.npz", probabilities=probabilities)
+    for name, message in (("features", f"row {bad}, column 0 is inf"), ("sums", f"row {bad} sums to 1.25")):
+        with pytest.raises(InputError, match=message):
+            assess(calibration, open_stream(tmp_path / f"{name}.npz"))
 
 
 def test_foreign_folders_are_refused(tmp_path: Path) -> None:

@@ -30,10 +30,13 @@ SINGLE_COLUMN = (
 )
 
 
-def check_matrix(values: Any, what: str, columns: int | None = None, finite: bool = True) -> Array:
+def check_matrix(
+    values: Any, what: str, columns: int | None = None, finite: bool = True, first_row: int = 0
+) -> Array:
     """A non-empty two-dimensional array of finite real numbers, as it came; `columns` fixes its width.
 
-    `finite=False` leaves the numbers themselves to a later `check_finite`, chunk by chunk.
+    `finite=False` leaves the numbers themselves to a later `check_finite`, chunk by chunk. Errors number rows from
+    `first_row`.
 
     >>> check_matrix([[1.0, 2.0]], "logits").shape
     (1, 2)
@@ -48,7 +51,7 @@ def check_matrix(values: Any, what: str, columns: int | None = None, finite: boo
     if columns is not None and array.shape[1] != columns:
         raise InputError(f"{what} has {array.shape[1]} columns, expected {columns}")
     if finite:
-        check_finite(array, what)
+        check_finite(array, what, first_row)
     return array
 
 
@@ -75,14 +78,14 @@ def check_finite(array: Array, what: str, first_row: int = 0) -> None:
 
 
 def check_logits(
-    values: Any, what: str = "logits", n_classes: int | None = None, finite: bool = True
+    values: Any, what: str = "logits", n_classes: int | None = None, finite: bool = True, first_row: int = 0
 ) -> Array:
     """Logits (n, K) with n ≥ 1 and K ≥ 2, finite, as they came.
 
     >>> check_logits([[0.0, 1.0], [2.0, 3.0]]).shape
     (2, 2)
     """
-    array = check_matrix(values, what, finite=finite)
+    array = check_matrix(values, what, finite=finite, first_row=first_row)
     if array.shape[1] == 1:
         raise InputError(f"{what} {SINGLE_COLUMN}")
     if n_classes is not None and array.shape[1] != n_classes:
@@ -100,7 +103,7 @@ def check_vector(values: Any, what: str, n: int) -> Array:
     return array
 
 
-def check_labels(values: Any, n: int, n_classes: int, what: str = "labels") -> Array:
+def check_labels(values: Any, n: int, n_classes: int, what: str = "labels", first_row: int = 0) -> Array:
     """Labels (n,) as int64 in 0..K−1; whole numbers stored as floats are taken as the integers they are.
 
     >>> check_labels([0.0, 2.0], 2, 3).tolist()
@@ -118,12 +121,14 @@ def check_labels(values: Any, n: int, n_classes: int, what: str = "labels") -> A
         fractional = np.flatnonzero(~(np.isfinite(array) & (array == np.floor(array))))
         if len(fractional):
             row = int(fractional[0])
-            raise InputError(f"{what}: row {row} is {array[row]}, not a whole number 0..{n_classes - 1}")
+            raise InputError(
+                f"{what}: row {first_row + row} is {array[row]}, not a whole number 0..{n_classes - 1}"
+            )
     outside = np.flatnonzero((array < 0) | (array >= n_classes))
     if len(outside):
         row = int(outside[0])
         raise InputError(
-            f"{what}: row {row} is {array[row]}, outside 0..{n_classes - 1} ({n_classes} classes)"
+            f"{what}: row {first_row + row} is {array[row]}, outside 0..{n_classes - 1} ({n_classes} classes)"
         )
     return array.astype(np.int64)
 

@@ -35,6 +35,7 @@ class Outputs:
     `logits` (n, K) finite, float16/32/64; `labels` (n,) whole numbers 0..K−1; `features` (n, d) what the
     prediction layer read; `ids` (n,); `class_names` (K,); `weights` (n,) an operational profile, none negative.
     `saturated` counts rows given as probabilities of which one was exactly 1: the order of their scores is lost.
+    `first_row`: where these rows are a block of more, the number of the first; errors name rows by it.
     Raises InputError for anything else.
 
     >>> import numpy as np
@@ -51,16 +52,18 @@ class Outputs:
     saturated: int = 0
     saturated_rows: Array | None = None
     name: str = "outputs"
+    first_row: int = 0
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        logits = check_logits(self.logits, f"{self.name}: logits")
+        logits = check_logits(self.logits, f"{self.name}: logits", first_row=self.first_row)
         n, n_classes = logits.shape
         put(self, "logits", logits)
         if self.labels is not None:
-            put(self, "labels", check_labels(self.labels, n, n_classes, f"{self.name}: labels"))
+            labels = check_labels(self.labels, n, n_classes, f"{self.name}: labels", self.first_row)
+            put(self, "labels", labels)
         if self.features is not None:
-            features = check_matrix(self.features, f"{self.name}: features")
+            features = check_matrix(self.features, f"{self.name}: features", first_row=self.first_row)
             if len(features) != n:
                 raise InputError(f"{self.name}: features has {len(features)} rows, but logits has {n}")
             put(self, "features", features)
@@ -135,7 +138,9 @@ class Outputs:
         1
         """
         name = others.get("name", "outputs")
-        logits, saturated_rows = log_probabilities(probabilities, f"{name}: probabilities")
+        logits, saturated_rows = log_probabilities(
+            probabilities, f"{name}: probabilities", others.get("first_row", 0)
+        )
         return Outputs(logits=logits, saturated=len(saturated_rows), saturated_rows=saturated_rows, **others)
 
     @staticmethod
@@ -200,14 +205,18 @@ def check_one_network(calibration: Outputs, operation: Outputs) -> None:
         )
 
 
-def log_probabilities(probabilities: Any, what: str = "probabilities") -> tuple[Array, Array]:
+def log_probabilities(
+    probabilities: Any, what: str = "probabilities", first_row: int = 0
+) -> tuple[Array, Array]:
     """Log-probabilities (n, K) in float64, renormalised, and the rows with a probability of exactly 1.
+
+    Errors number rows from `first_row`.
 
     >>> import numpy as np
     >>> log_probabilities(np.array([[0.5, 0.5]]))[0].round(3).tolist()
     [[-0.693, -0.693]]
     """
-    p = check_matrix(probabilities, what)
+    p = check_matrix(probabilities, what, first_row=first_row)
     if p.shape[1] == 1:
         raise InputError(f"{what} {SINGLE_COLUMN}")
     if p.dtype.kind != "f":
@@ -224,8 +233,9 @@ def log_probabilities(probabilities: Any, what: str = "probabilities") -> tuple[
             row = int(bad[0])
             hint = "; are these logits? name the array 'logits'" if block.min() < 0 or total[row] > 2 else ""
             raise InputError(
-                f"{what}: row {start + row} sums to {total[row]:.6g} (smallest entry {block[row].min():.3g}), "
-                f"but must hold numbers from 0 to 1 that sum to 1 within {tolerance:g}{hint}"
+                f"{what}: row {first_row + start + row} sums to {total[row]:.6g} "
+                f"(smallest entry {block[row].min():.3g}), but must hold numbers from 0 to 1 that sum to 1 within "
+                f"{tolerance:g}{hint}"
             )
         saturated.append(start + np.flatnonzero((block == 1).any(axis=1)))
         np.log(np.maximum(block, smallest), out=block)

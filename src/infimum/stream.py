@@ -169,18 +169,21 @@ def _stream(name: str, n: int, read: Read, names: list[str], progress: Progress 
     left = {"weights", *given[1:]}
     wanted = tuple(key for key in names if key in NAMES and key not in left)
 
-    def made(arrays: dict[str, Array]) -> Outputs:
+    def made(arrays: dict[str, Array], row: int = 0) -> Outputs:
         values = arrays.pop(given[0])
         if given[0] == "logits":
-            return Outputs(values, name=name, **arrays)  # type: ignore[arg-type]
-        return Outputs.from_probabilities(values, name=name, **arrays)
+            return Outputs(values, name=name, first_row=row, **arrays)  # type: ignore[arg-type]
+        return Outputs.from_probabilities(values, name=name, first_row=row, **arrays)
 
     few = made(next(read(wanted, 1, 0)))
     rows = rows_per_block(few)
 
     def blocks(start: int) -> Iterator[Outputs]:
+        row = start
         for arrays in read(wanted, rows, start):
-            yield made(arrays)
+            block = made(arrays, row)
+            yield block
+            row += len(block)
 
     weights = None
     if "weights" in names:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from conftest_types import Toy
@@ -122,3 +124,44 @@ def test_calibration_part_alone_would_not_cover(toy: Toy) -> None:
         found.append((summary.value, summary.sampling_error))
     value, error = np.array(found).T
     assert (np.abs(value - value.mean()) <= 1.96 * error).mean() < 0.8
+
+
+@pytest.mark.parametrize("kind", [{}, {"step": 0.01, "empty": "zero"}, {"step": "exact", "empty": "nan"}])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_summary_travels_as_json_and_adds_up(
+    scored: tuple[Calibration, np.ndarray], kind: dict, weighted: bool
+) -> None:
+    cal, logits = scored
+    weights = np.random.default_rng(1).random(len(logits)) if weighted else None
+    made = summarised(cal, logits, weights, **kind)
+    read = LambdaSummary.from_dict(json.loads(json.dumps(made.to_dict())))
+    assert read.to_dict() == made.to_dict()
+    for one in (read + made, made + read):
+        assert (one.n, one.value, one.standard_error()) == (
+            1600,
+            (made + made).value,
+            (made + made).standard_error(),
+        )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"schema": "infimum/assessment/1"}, "schema is 'infimum/assessment/1'"),
+        ({"n": -1}, "whole numbers"),
+        ({"n": True}, "whole numbers"),
+        ({"n_calibration": 10**9}, "2 x 1000000002 numbers"),
+        ({"step": 2}, "step must be"),
+        ({"step": "[]"}, "step must be"),
+        ({"empty": "no"}, "empty must be one of"),
+        ({"weight": [[1.0], [2.0, 3.0]]}, "not a summary"),
+        ({"weight": [[-1.0] * 5] * 2}, "none negative"),
+        ({"weight_squared": [[float("nan")] * 5] * 2}, "none negative"),
+        ({"weight": None}, "none negative"),
+    ],
+)
+def test_only_summaries_are_read(change: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        LambdaSummary.from_dict({**LambdaSummary(3).to_dict(), **change})
+    with pytest.raises(InputError, match="'weight'"):
+        LambdaSummary.from_dict({k: v for k, v in LambdaSummary(3).to_dict().items() if k != "weight"})

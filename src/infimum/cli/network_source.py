@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +20,14 @@ INPUTS = 4096
 
 @dataclass(frozen=True, eq=False)
 class NetworkSource:
-    """Outputs of a network on data; each process that opens it loads the network once."""
+    """Outputs of a network on data; each process that opens it loads the network once.
+
+    `here` is the device of this process alone, where others do the work and have what it lacks.
+    """
 
     network: NetworkOptions
     data: Path
+    here: str | None = None
     loaded: list[tuple[NetworkAdapter, Callable[[Any], Any] | None]] = field(default_factory=list)
 
     def __reduce__(self) -> tuple[type[NetworkSource], tuple[NetworkOptions, Path]]:
@@ -72,7 +76,8 @@ class NetworkSource:
 
     def _load(self) -> tuple[NetworkAdapter, Callable[[Any], Any] | None]:
         if not self.loaded:
-            self.loaded.append(self.network.load(self.data, "none"))
+            network = self.network if self.here is None else replace(self.network, device=self.here)
+            self.loaded.append(network.load(self.data, "none"))
         return self.loaded[0]
 
     def _batch_size(self) -> int:

@@ -131,7 +131,11 @@ def score(
         raise InputError("give either --input (outputs) or --data with --model (a network and its inputs)")
     if network.given != (data is not None):
         raise InputError("--model and --data belong together: the network and the inputs it runs on")
-    source: Source = FileSource(inputs) if inputs is not None else NetworkSource(network, data or Path())
+    # Ray's workers run the network; this process only looks at its first outputs, and need not have a GPU.
+    here = None if engine is EngineName.local else "cpu"
+    source: Source = (
+        FileSource(inputs) if inputs is not None else NetworkSource(network, data or Path(), here)
+    )
     made: Calibration
     warnings: list[str] = []
     if holds_calibration(calibration):

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Bool, Complex, Float, Int
 
 from infimum.checks import Array, Real, check_finite, check_logits, check_vector, exact_fraction
-from infimum.conformal.draws import Draws, Stream, uniform_draws
+from infimum.conformal.draws import Draws, Stream, row_draws, uniform_draws
 from infimum.conformal.ranking import CHUNK, COLUMNS_FIRST, Ranked, ranked_rows, relative_error, top_two
 from infimum.conformal.scores import Score, keys
 from infimum.conformal.search import count_below, padded
@@ -200,6 +200,21 @@ class Calibration:
         from infimum.conformal.files import load_calibration
 
         return load_calibration(Path(path))
+
+    def draws_of(self, rows: Array) -> Float[np.ndarray, " n"] | None:
+        """Draws u of operation inputs with these row numbers (n,), in any order, to give as `u` (None: there are none).
+
+        For engines that hand out rows in an order of their own. Raises InputError unless they are whole numbers ≥ 0.
+
+        >>> import numpy as np
+        >>> from infimum.conformal import calibrate
+        >>> cal = calibrate(np.eye(2), np.array([0, 1]))
+        >>> bool((cal.draws_of(np.array([2, 0])) == cal.draws(3, None, 0, "operation")[[2, 0]]).all())
+        True
+        """
+        if not (self.score.has_random_form and self.randomize):
+            return None
+        return row_draws(self.seed, "operation", rows)
 
     def draws(self, n: int, u: Array | None, first_row: int, stream: Stream) -> Draws:
         """U of each input: given, drawn by (seed, stream, row), or 1 for the deterministic score."""

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from infimum.checks import Array
 from infimum.conformal.calibration import TopTwo
-from infimum.conformal.success import Empty, Step, check_empty, level_table, never_singleton
+from infimum.conformal.success import Empty, Step, check_empty, level_table, never_singleton, step_fraction
 from infimum.errors import InputError
+
+SCHEMA = "infimum/lambda-summary/1"
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ class LambdaSummary:
 
     def __add__(self, other: LambdaSummary) -> LambdaSummary:
         """The summary of the inputs of both, which must share calibration, step and reading of empty sets."""
-        ours, theirs = ((s.n_calibration, s.step, s.empty) for s in (self, other))
+        ours, theirs = ((s.n_calibration, step_fraction(s.step), s.empty) for s in (self, other))
         if ours != theirs:
             raise InputError(f"summaries of different settings cannot be added: {ours} and {theirs}")
         both = LambdaSummary(self.n_calibration, self.step, self.empty)
@@ -107,6 +110,46 @@ class LambdaSummary:
         both._weight = self._weight + other._weight
         both._weight_squared = self._weight_squared + other._weight_squared
         return both
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in JSON's terms: so the summary of a part travels from a worker to where parts are added."""
+        delta = step_fraction(self.step)
+        return {
+            "schema": SCHEMA,
+            "n_calibration": self.n_calibration,
+            "step": None if delta is None else str(delta),
+            "empty": self.empty,
+            "n": self.n,
+            "weight": self._weight.tolist(),
+            "weight_squared": self._weight_squared.tolist(),
+        }
+
+    @staticmethod
+    def from_dict(d: dict[str, Any]) -> LambdaSummary:
+        """Inverse of `to_dict`, to the last bit; raises InputError for anything else.
+
+        >>> LambdaSummary.from_dict(LambdaSummary(3, step=0.01).to_dict()).n
+        0
+        """
+        try:
+            if d["schema"] != SCHEMA:
+                raise InputError(f"schema is {d['schema']!r}, this version reads {SCHEMA!r}")
+            n_calibration, n = d["n_calibration"], d["n"]
+            if type(n_calibration) is not int or n_calibration < 1 or type(n) is not int or n < 0:
+                raise InputError("n_calibration and n must be whole numbers")
+            counts = [np.asarray(d[name], dtype=np.float64) for name in ("weight", "weight_squared")]
+            if not all(
+                c.shape == (2, n_calibration + 2) and (c >= 0).all() and c.max() < np.inf for c in counts
+            ):
+                raise InputError(
+                    f"weight and weight_squared must be 2 x {n_calibration + 2} numbers, none negative"
+                )
+            check_empty(d["empty"])
+            made = LambdaSummary(n_calibration, step_fraction(d["step"]), d["empty"])
+            made.n, (made._weight, made._weight_squared) = n, counts
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"not a summary of λ written by infimum: {error}") from error
+        return made
 
     @property
     def value(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,6 +62,9 @@ def session(
     )
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # errors; they are raised as well
+    # Not read by onnxruntime itself, which takes every core: several workers on one machine would quarrel for them.
+    if (threads := os.environ.get("OMP_NUM_THREADS", "")).isdecimal():
+        options.intra_op_num_threads = int(threads)
     options.add_session_config_entry(
         "session.model_external_initializers_file_folder_path", str(graph.folder)
     )

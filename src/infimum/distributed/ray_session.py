@@ -1,0 +1,86 @@
+"""Ray for the length of a run: started quietly unless it runs already, and stopped in the end. Extra [ray]."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from infimum.errors import InputError, MissingExtraError
+
+
+@contextmanager
+def ray_session(workers: int) -> Iterator[Any]:
+    """The module `ray`, with Ray Data: connected to RAY_ADDRESS, or running on this machine, on as many CPUs as asked.
+
+    Raises MissingExtraError without Ray, and InputError where no cluster answers.
+    """
+    # Both are read when Ray is imported. Whoever has set them otherwise is not overruled.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    try:
+        import ray
+        import ray.data
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("--engine ray", "ray") from error
+    started = not ray.is_initialized()
+    if started:
+        cluster = os.environ.get("RAY_ADDRESS", "")
+        _check_answers(cluster)
+        # A cluster knows its own CPUs; here there shall be one for each worker, should the machine have fewer.
+        here = {"address": "local", "num_cpus": max(workers, os.cpu_count() or 1)}
+        try:
+            with _nothing_on_stderr():
+                ray.init(
+                    **({} if cluster else here),
+                    include_dashboard=False,
+                    log_to_driver=False,
+                    logging_level="error",
+                )
+        except ConnectionError as error:
+            raise InputError(
+                f"Ray does not let this process in at RAY_ADDRESS={cluster} ({error}); a cluster with a token needs "
+                "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here too"
+            ) from error
+    context, logger = ray.data.DataContext.get_current(), logging.getLogger("ray.data")
+    before = context.enable_progress_bars, logger.level
+    try:
+        # What goes wrong is raised; the rest is Ray's inner life.
+        context.enable_progress_bars = False
+        logger.setLevel(logging.CRITICAL)
+        yield ray
+    finally:
+        context.enable_progress_bars = before[0]
+        logger.setLevel(before[1])
+        if started:
+            ray.shutdown()
+
+
+def _check_answers(cluster: str) -> None:
+    """Raise InputError if nothing listens at a HOST:PORT: Ray itself would try for minutes."""
+    host, _, port = cluster.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():  # auto, or none
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        raise InputError(
+            f"no Ray cluster answers at RAY_ADDRESS={cluster} ({error}); start it, or unset RAY_ADDRESS to use this "
+            "machine"
+        ) from error
+
+
+@contextmanager
+def _nothing_on_stderr() -> Iterator[None]:
+    """Ray's C++ side writes the level of its log to the descriptor itself, whatever that level is."""
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
