@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -273,7 +272,7 @@ def test_names_that_are_not_unicode(here: Path) -> None:
 
 def test_ctrl_c_while_sampling_writes_what_there_is(here: Path) -> None:
     code = "from infimum.cli.main import run; run()"
-    command = [sys.executable, "-c", code, "assess", *BASE, "--head", "head.npz", "--out", "cut"]
+    command = [sys.executable, "-c", code, "-vv", "assess", *BASE, "--head", "head.npz", "--out", "cut"]
     command += ["--stopping", "time", "--seconds", "60", "--batch", "1000", "--max-samples", "1000000000"]
     process = subprocess.Popen(
         command,
@@ -284,7 +283,8 @@ def test_ctrl_c_while_sampling_writes_what_there_is(here: Path) -> None:
         # A shell's background job ignores Ctrl-C, and so would its children.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    time.sleep(4)
+    # Not before the first batch, which on a busy machine takes its time.
+    assert any("DEBUG infimum: sampled" in line for line in process.stderr)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
