@@ -23,7 +23,6 @@ benchmark: .venv/tests
 	$(BIN)/python benchmarks/bounds_coverage.py
 	$(BIN)/python benchmarks/labels_needed.py
 	$(BIN)/python benchmarks/extraction.py
-	$(BIN)/python benchmarks/streaming.py
 	$(BIN)/python benchmarks/page.py
 
 clean:
