@@ -61,6 +61,8 @@ def test_many_inputs_are_not_sampled_unless_asked(toy: Toy, data: dict[str, Outp
         assert assess(cal, many, head=toy.head, stopping=STOP, **options).manifold["name"] == "kernel"
     fewer = Outputs(many.logits[:1999], features=many.features[:1999])
     assert assess(cal, fewer, head=toy.head, stopping=STOP).lambda_.source == "manifold"
+    with pytest.raises(InputError, match="6 columns, expected 5"):  # a wrong head is not passed over
+        assess(cal, many, head=Head(np.ones((4, 5))))
     # Half of the inputs weigh almost nothing: they count as 1,000.
     weights = np.repeat([1.0, 1e-6], 1000)
     weighted = Outputs(many.logits, features=many.features, weights=weights)

@@ -281,10 +281,11 @@ def _features_and_head(
         raise InputError(f"{head.name} has {head.n_classes} classes, the calibration has {n_classes}")
     own = (operation.first if isinstance(operation, OutputsStream) else operation).features
     features = own if manifold_data is None else manifold_data
-    if manifold == "none" or (manifold is None and manifold_data is None and _enough(operation)):
+    if manifold == "none":
         return None
     if features is not None and head is not None:
-        return check_matrix(features, "manifold features", head.n_features), head
+        source = check_matrix(features, "manifold features", head.n_features), head
+        return None if manifold is None and manifold_data is None and _enough(operation) else source
     if manifold is not None:
         missing = (
             "the prediction layer (head)"
