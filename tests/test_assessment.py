@@ -85,8 +85,8 @@ def test_auto_shows_what_it_chose_from(toy: Toy, data: dict[str, Outputs], tmp_p
     assert Assessment.load(tmp_path) == a
     kernel = next(c for c in a.selection.candidates if c.name == "kernel")
     figures = f"{kernel.difference:+.4f} ± {kernel.standard_error:.4f}"
-    page = (tmp_path / "report.md").read_text()
-    for text in (a.summary(), page):
+    pages = [(tmp_path / f"report.{kind}").read_text() for kind in ("md", "html")]
+    for text in (a.summary(), *pages):
         assert figures in text
         assert f"{kernel.log_likelihood:.3f}" in text
         assert "chosen" in text
@@ -102,7 +102,8 @@ def test_auto_shows_what_it_chose_from(toy: Toy, data: dict[str, Outputs], tmp_p
     shown = Assessment.from_dict(hostile)
     assert "\x1b" not in shown.summary()
     shown.save(tmp_path)
-    assert "<b>" not in (tmp_path / "report.md").read_text()
+    for kind in ("md", "html"):
+        assert "<b>|" not in (tmp_path / f"report.{kind}").read_text()
 
 
 def test_json_round_trip(toy: Toy, data: dict[str, Outputs], tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ HEAD = ("manifold", "λ on samples − λ held out", "log-likelihood", "verdict"
 
 def selection_title(s: Selection) -> str:
     """What the table shows; why one was chosen is among the notes."""
-    return f"Candidates of manifold auto, each judged on features that it was not fitted to ({s.n} in all):"
+    return f"Candidates of manifold auto, each judged on features that it was not fitted to ({s.n} in all)"
 
 
 def selection_rows(s: Selection) -> list[tuple[str, ...]]:
