@@ -23,7 +23,7 @@ import numpy as np
 
 from infimum import Head
 from infimum.conformal import Calibration, calibrate
-from infimum.manifold import fit_class_gaussians, fit_kernel
+from infimum.manifold import fit_class_gaussians, fit_kernel, select_manifold
 from infimum.sampling import Stopping, sample_lambda
 
 ROWS, FEATURES, CLASSES, LABELLED = 50_000, 2048, 1000, 10_000
@@ -33,6 +33,8 @@ MANIFOLDS = {
     "class-gaussians lowrank:10": lambda x, y: fit_class_gaussians(x, y, "lowrank:10"),
     "class-gaussians diag": lambda x, y: fit_class_gaussians(x, y, "diag"),
 }
+AUTO = "auto"
+"""What `select_manifold` takes; its time is that of choosing, too."""
 
 
 def network() -> tuple[np.ndarray, np.ndarray, Head, Calibration]:
@@ -58,15 +60,20 @@ def network() -> tuple[np.ndarray, np.ndarray, Head, Calibration]:
     return x[:ROWS], logits[:ROWS].argmax(axis=1), head, calibrate(logits[ROWS:], labels[ROWS:])
 
 
-def measure(name: str, samples: int) -> dict[str, float]:
-    """Seconds, peak memory and λ of one manifold."""
+def measure(name: str, samples: int) -> dict[str, float | str]:
+    """Seconds, peak memory and λ of one manifold, and its name."""
     x, predicted, head, calibration = network()
     before = peak()
     busy, began = time.process_time(), time.perf_counter()
-    law = MANIFOLDS[name](x, predicted)
+    if name == AUTO:
+        law, selection = select_manifold(x, head, calibration)
+        name = f"{AUTO}, which took {selection.chosen}"
+    else:
+        law = MANIFOLDS[name](x, predicted)
     fitted = time.perf_counter()
     run = sample_lambda(law, head, calibration, Stopping("samples", max_samples=samples))
     return {
+        "name": name,
         "fit": fitted - began,
         "sample": time.perf_counter() - fitted,
         "cpu": time.process_time() - busy,
@@ -111,7 +118,7 @@ def main() -> None:
     """Print one table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--samples", type=int, default=1_000_000)
-    parser.add_argument("--one", choices=MANIFOLDS, help=argparse.SUPPRESS)
+    parser.add_argument("--one", choices=[*MANIFOLDS, AUTO], help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         print(json.dumps(measure(options.one, options.samples)))
@@ -121,11 +128,11 @@ def main() -> None:
         "| manifold | fit, s | samples and λ, s | both, CPU s | peak memory, GiB | before | λ | ± sampling |"
     )
     print(f"|{' --- |' * 8}")
-    for name in MANIFOLDS:
+    for name in (*MANIFOLDS, AUTO):
         command = [sys.executable, __file__, "--one", name, "--samples", str(options.samples)]
         found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         print(
-            f"| {name} | {found['fit']:.1f} | {found['sample']:.1f} | {found['cpu']:.1f} | "
+            f"| {found['name']} | {found['fit']:.1f} | {found['sample']:.1f} | {found['cpu']:.1f} | "
             f"{found['peak']:.2f} | {found['before']:.2f} | {found['value']:.4f} | {found['error']:.5f} |",
             flush=True,
         )

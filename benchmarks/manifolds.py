@@ -4,6 +4,7 @@
 
 DIR holds what `infimum reproduce` writes. Each manifold is fitted to features that training has not seen and judged
 on test inputs that neither it nor the calibration has seen; λ is RAPS, exact, 100,000 samples. Seeds are fixed.
+`auto` is what `select_manifold` takes, which sees neither test inputs nor labels; its time is that of choosing, too.
 --flow adds the normalising flow (extra `flow`; minutes a network).
 """
 
@@ -28,6 +29,7 @@ from infimum.manifold import (
     fit_kernel,
     fit_neighbors,
     fit_tree,
+    select_manifold,
 )
 
 Fit = Callable[[np.ndarray, np.ndarray, np.ndarray], Manifold]
@@ -63,10 +65,10 @@ def main() -> None:
     if options.flow:
         manifolds["flow"] = lambda x, y, _: fit_flow(x, y)
     print("λ on samples − λ on unseen real inputs (± standard error of the kernel's), by network:\n")
-    row(["network", "λ real", "±", "features", *manifolds])
-    print(f"|{' --- |' * (4 + len(manifolds))}")
-    found: dict[str, list[list[float]]] = {name: [] for name in ("features", *manifolds)}
-    bandwidths = []
+    row(["network", "λ real", "±", "features", *manifolds, "auto"])
+    print(f"|{' --- |' * (5 + len(manifolds))}")
+    found: dict[str, list[list[float]]] = {name: [] for name in ("features", *manifolds, "auto")}
+    bandwidths, chosen = [], []
     for network in study_networks(options.study):
         if options.only not in network.name:
             continue
@@ -79,9 +81,13 @@ def main() -> None:
         real.add(calibration.top_two(network.head.logits(held_out)))
         found["features"].append([own.value - real.value, np.nan, np.nan, np.nan])
         cells, error = [f"{own.value - real.value:+.4f}"], np.nan
-        for name, fit in manifolds.items():
+        for name in (*manifolds, "auto"):
             began = time.perf_counter()
-            law = fit(network.features, predicted, logits)
+            if name == "auto":
+                law, selection = select_manifold(network.features, network.head, calibration)
+                chosen.append(selection.chosen)
+            else:
+                law = manifolds[name](network.features, predicted, logits)
             seen = fidelity(law, network.head, calibration, held_out)
             seconds = time.perf_counter() - began
             likelihood = np.nan if seen.log_likelihood is None else seen.log_likelihood
@@ -114,6 +120,7 @@ def main() -> None:
             cells.append("" if np.isnan(column).any() else f"{column.mean():.{digits}f}")
         row(cells)
     print(f"\nBandwidths chosen by leave-one-out likelihood: {', '.join(f'{h:.2f}' for h in bandwidths)}.")
+    print(f"Manifolds that auto chose: {'; '.join(chosen)}.")
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ SECTIONS = {
 }
 
 
-ELSEWHERE = {"streaming": DOCS / "how-to" / "large-data.md"}
+ELSEWHERE = {"streaming": DOCS / "how-to" / "large-data.md", "imagenet_scale": DOCS / "manifolds.md"}
 """Benchmarks whose table stands between two marks in a page that is written by hand."""
 
 

@@ -50,6 +50,62 @@ def test_whole_process(toy: Toy, data: dict[str, Outputs]) -> None:
     assert a.lambda_operation.standard_error.manifold == 0
 
 
+def test_many_inputs_are_not_sampled_unless_asked(toy: Toy, data: dict[str, Outputs]) -> None:
+    """From 2,000 inputs on λ is that of the inputs; a manifold that is named, or given data, is sampled."""
+    cal = data["calibration"]
+    many = toy.outputs(2000, np.random.default_rng(4))
+    a = assess(cal, many, head=toy.head)
+    assert (a.lambda_.source, a.manifold, a.lambda_) == ("operation", None, a.lambda_operation)
+    assert any(note.startswith("nothing is sampled: of 2000 or more operation inputs") for note in a.notes)
+    for options in ({"manifold": "kernel"}, {"manifold_data": many.features[:500]}):
+        assert assess(cal, many, head=toy.head, stopping=STOP, **options).manifold["name"] == "kernel"
+    fewer = Outputs(many.logits[:1999], features=many.features[:1999])
+    assert assess(cal, fewer, head=toy.head, stopping=STOP).lambda_.source == "manifold"
+    with pytest.raises(InputError, match="6 columns, expected 5"):  # a wrong head is not passed over
+        assess(cal, many, head=Head(np.ones((4, 5))))
+    # Half of the inputs weigh almost nothing: they count as 1,000.
+    weights = np.repeat([1.0, 1e-6], 1000)
+    weighted = Outputs(many.logits, features=many.features, weights=weights)
+    assert assess(cal, weighted, head=toy.head, stopping=STOP).lambda_.source == "manifold"
+    # Without a head or features it is these that are missing, whatever the number.
+    for operation, options, missing in (
+        (many, {}, "without head nothing"),
+        (Outputs(many.logits), {"head": toy.head}, "without features nothing"),
+        (Outputs(many.logits), {}, "without head and features nothing"),
+    ):
+        assert any(note.startswith(missing) for note in assess(cal, operation, **options).notes)
+
+
+def test_auto_shows_what_it_chose_from(toy: Toy, data: dict[str, Outputs], tmp_path: Path) -> None:
+    a = assess(data["calibration"], data["operation"], head=toy.head, manifold="auto", stopping=STOP)
+    assert a.selection.n == 900
+    assert a.selection.chosen.startswith(a.manifold["name"])
+    assert f"manifold auto took {a.selection.chosen}: {a.selection.why}" in a.notes
+    a.save(tmp_path)
+    assert Assessment.load(tmp_path) == a
+    kernel = next(c for c in a.selection.candidates if c.name == "kernel")
+    figures = f"{kernel.difference:+.4f} ± {kernel.standard_error:.4f}"
+    pages = [(tmp_path / f"report.{kind}").read_text() for kind in ("md", "html")]
+    for text in (a.summary(), *pages):
+        assert figures in text
+        assert f"{kernel.log_likelihood:.3f}" in text
+        assert "chosen" in text
+    d = json.loads(a.to_json())
+    assert d["selection"]["candidates"][0]["name"] == "kernel"
+    for broken in ({"chosen": 3}, {"candidates": [{"name": "x"}]}, {"more": 1}, {"n": "many"}):
+        with pytest.raises(InputError, match=r"assessment"):
+            Assessment.from_dict({**d, "selection": {**d["selection"], **broken}})
+    del d["selection"]  # as files of before have it
+    assert Assessment.from_dict(d).selection is None
+    hostile = json.loads(a.to_json())
+    hostile["selection"]["candidates"][1]["verdict"] = hostile["selection"]["why"] = "<b>|x|\x1b[2J\nnew"
+    shown = Assessment.from_dict(hostile)
+    assert "\x1b" not in shown.summary()
+    shown.save(tmp_path)
+    for kind in ("md", "html"):
+        assert "<b>|" not in (tmp_path / f"report.{kind}").read_text()
+
+
 def test_json_round_trip(toy: Toy, data: dict[str, Outputs], tmp_path: Path) -> None:
     a = assess(
         data["calibration"], data["operation"], head=toy.head, manifold="gmm", stopping=STOP, target=0.99
@@ -299,6 +355,7 @@ def test_refused(toy: Toy, data: dict[str, Outputs]) -> None:
         (lambda: assess(cal, Outputs(ops.logits[:, :3])), "4 classes, operation has 3"),
         (lambda: assess(cal, ops, manifold="kernel"), "needs the prediction layer"),
         (lambda: assess(cal, plain, manifold="gmm", head=toy.head), "needs features"),
+        (lambda: assess(cal, plain, manifold="auto", head=toy.head), "the auto manifold needs features"),
         (lambda: assess(cal, plain, manifold_data=ops.features), "needs the prediction layer"),
         (lambda: assess(cal, ops, head=Head(np.ones((4, 5)))), "6 columns, expected 5"),
         (lambda: assess(cal, ops, head=Head(np.ones((3, 6)))), "has 3 classes"),

@@ -143,7 +143,7 @@ def test_samples_of_manifold_data_are_the_same(toy: Toy, calibration: Outputs) -
         assess(calibration, streamed(whole(toy), [700]), head=toy.head, manifold="kernel")
 
 
-@pytest.mark.parametrize("manifold", ["kernel", "class-gaussians", "gmm"])
+@pytest.mark.parametrize("manifold", ["kernel", "class-gaussians", "gmm", "auto"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_manifold_of_a_stream_is_that_in_memory(
     toy: Toy, calibration: Outputs, manifold: str, weighted: bool

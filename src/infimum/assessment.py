@@ -24,10 +24,11 @@ from infimum.errors import InputError
 from infimum.estimators.success_level import recalibrated_lambda
 from infimum.head import AnyHead
 from infimum.judging import Method, check_method, judging_bounds
-from infimum.manifold import Manifold, fit_moments
+from infimum.manifold import Manifold, Selection, fit_moments, select_manifold
 from infimum.manifold.by_name import Bandwidth, ManifoldName, fit_manifold
 from infimum.manifold.fidelity import Fidelity
 from infimum.manifold.held_out import drawn_by_weight, held_out_fidelity
+from infimum.manifold.selection import fit_candidate
 from infimum.outputs import Outputs, check_one_network
 from infimum.overlap import rows_also_in
 from infimum.provenance import origin
@@ -38,6 +39,10 @@ from infimum.stream import OutputsStream
 from infimum.stream_features import StreamFeatures
 
 logger = logging.getLogger("infimum")
+
+ENOUGH = 2000
+"""From so many operation inputs on, λ of the inputs themselves is nearer to λ of the operation, on average over the
+study's networks, than λ on samples of any manifold (docs/manifolds.md)."""
 
 
 def assess(
@@ -83,8 +88,9 @@ def assess(
     step, empty
         The paper's δ (None: exact), and how inputs that never get a one-label set are read.
     manifold
-        "kernel", "gmm" (the paper's), "class-gaussians", "neighbors", "tree", "flow" (extra) or "none"; by
-        default kernel where head and features are there.
+        "kernel", "gmm" (the paper's), "class-gaussians", "neighbors", "tree", "flow" (extra), "auto" (chosen by
+        `select_manifold`, which takes its own parameters) or "none". By default kernel where head and features are
+        there and the operation has fewer than 2,000 inputs, or manifold data are given; none otherwise.
     components, covariance, bandwidth
         Of gmm; of gmm and class-gaussians ("shrunk" and "lowrank:r" for many dimensions); of the kernel ("auto":
         by leave-one-out likelihood of the logits, smoother than λ wants it).
@@ -153,6 +159,7 @@ def assess(
     logger.info("scored %d operation inputs: λ %.4f", real.n, real.value)
 
     law: Manifold | None = None
+    selection: Selection | None = None
     likeness: Fidelity | None = None
     estimate, interrupted, manifold_lambda, samples = on_operation, False, None, None
     if source is None:
@@ -163,14 +170,20 @@ def assess(
         if kept is not None:
             features, weights = kept.features, kept.weights
             notes.extend(kept.notes)
+        everything = np.arange(len(features))
+        sampled = features if weights is None else features[drawn_by_weight(everything, weights, seed)]
+        if manifold == "auto":
+            law, selection = select_manifold(sampled, head, conformal, seed)
+            notes.append(f"manifold auto took {selection.chosen}: {selection.why}")
 
         def fit(rows: Array) -> Manifold:
+            if selection is not None:
+                return fit_candidate(selection.chosen, rows, head)
             logits = head.logits(rows)
             predicted = logits.argmax(axis=1)
             return fit_manifold(manifold, rows, predicted, components, covariance, bandwidth, seed, logits)
 
-        everything = np.arange(len(features))
-        law = fit(features if weights is None else features[drawn_by_weight(everything, weights, seed)])
+        law = fit(sampled) if law is None else law
         try:
             likeness = held_out_fidelity(fit, law.fit, features, weights, head, conformal, seed)
         except InputError as error:
@@ -219,6 +232,7 @@ def assess(
         estimates=_estimates(conformal, calibration, real, seed),
         target=None if wanted is None else Target(wanted, confidence, judge.value >= wanted, judge.method),
         manifold=None if law is None else law.fit.to_dict(),
+        selection=selection,
         fidelity=likeness,
         exchangeability=found.alike,
         warnings=warnings_about(
@@ -260,7 +274,7 @@ def _features_and_head(
     operation: Outputs | OutputsStream,
     n_classes: int,
 ) -> tuple[Array, AnyHead] | None:
-    """Features the manifold is fitted to and their head, or None where no manifold is wanted or possible."""
+    """Features the manifold is fitted to and their head, or None where no manifold is wanted, of use or possible."""
     if manifold not in (None, *get_args(ManifoldName)):
         raise InputError(f"manifold must be one of {', '.join(get_args(ManifoldName))}, not {manifold!r}")
     if head is not None and head.n_classes != n_classes:
@@ -270,7 +284,8 @@ def _features_and_head(
     if manifold == "none":
         return None
     if features is not None and head is not None:
-        return check_matrix(features, "manifold features", head.n_features), head
+        source = check_matrix(features, "manifold features", head.n_features), head
+        return None if manifold is None and manifold_data is None and _enough(operation) else source
     if manifold is not None:
         missing = (
             "the prediction layer (head)"
@@ -288,7 +303,20 @@ def _why_no_manifold(manifold: str | None, head: AnyHead | None, operation: Outp
         return "no manifold was asked for: λ is that of the operation inputs"
     features = (operation.first if isinstance(operation, OutputsStream) else operation).features
     missing = [what for what, have in (("head", head), ("features", features)) if have is None]
+    if not missing:
+        return (
+            f"nothing is sampled: of {ENOUGH} or more operation inputs λ needs no manifold, and none would bring it "
+            'nearer on average; to sample all the same, name one, as --manifold kernel (manifold="kernel")'
+        )
     return f"without {' and '.join(missing)} nothing is sampled: λ is that of the operation inputs"
+
+
+def _enough(operation: Outputs | OutputsStream) -> bool:
+    """Whether the operation, weighted or not, counts as ENOUGH inputs: by Kish's effective number (Σw)²/Σw²."""
+    if operation.weights is None:
+        return len(operation) >= ENOUGH
+    weights = np.asarray(operation.weights, dtype=np.float64)
+    return float(weights.sum() ** 2 / (weights**2).sum()) >= ENOUGH
 
 
 def _why_withheld(

@@ -14,6 +14,7 @@ from infimum.errors import InputError
 from infimum.files import json_text, read_bytes, write_bytes
 from infimum.manifold.base import ManifoldFit
 from infimum.manifold.fidelity import Fidelity
+from infimum.manifold.selection import Selection
 from infimum.sampling import Batch
 from infimum.typed import check_types
 
@@ -101,7 +102,8 @@ class Assessment:
     `correct`, `incorrect`: mean success level of correctly and incorrectly classified inputs; `pearson`: the
     correlation of λ(x) with the position of the true label (0 = predicted); None without labels. `on_calibration`:
     accuracy by λ(x) of the calibration rows, each scored by the others, where the operation has no labels;
-    `fidelity`: how a manifold fitted to half of the features comes to the other half.
+    `fidelity`: how a manifold fitted to half of the features comes to the other half; `selection`: how the manifold was
+    chosen, None where it was named or nothing was sampled.
     """
 
     network: str
@@ -117,6 +119,7 @@ class Assessment:
     pearson: float | None = None
     target: Target | None = None
     manifold: dict[str, Any] | None = None
+    selection: Selection | None = None
     exchangeability: Exchangeability | None = None
     step: str = "exact"
     empty: str = "argmax"
@@ -153,6 +156,7 @@ class Assessment:
             "estimates": [estimate.to_dict() for estimate in self.estimates],
             "target": None if self.target is None else asdict(self.target),
             "manifold": self.manifold,
+            "selection": None if self.selection is None else self.selection.to_dict(),
             "exchangeability": None if self.exchangeability is None else self.exchangeability.to_dict(),
             "warnings": list(self.warnings),
             "notes": list(self.notes),
@@ -186,6 +190,8 @@ class Assessment:
                 exchangeability=None
                 if d.get("exchangeability") is None
                 else Exchangeability.from_dict(d["exchangeability"]),
+                # Nor the choice of a manifold.
+                selection=None if d.get("selection") is None else Selection.from_dict(d["selection"]),
                 diagnostics=None if diagnostics is None else Diagnostics.from_dict(diagnostics),
                 fidelity=None if d.get("fidelity") is None else Fidelity.from_dict(d["fidelity"]),
                 on_calibration=None

@@ -93,6 +93,7 @@ def test_target_decides_the_exit_code(here: Path, target: float, code: int) -> N
         ("--head", "head.npz", "--manifold", "class-gaussians", "--covariance", "spherical"),
         ("--head", "head.npz", "--manifold", "neighbors"),
         ("--head", "head.npz", "--manifold", "tree"),
+        ("--head", "head.npz", "--manifold", "auto"),
         ("--head", "head.npz", "--manifold", "none"),
     ],
 )
@@ -197,6 +198,7 @@ BAD = [
     (("assess", "--calibration", "plain.npz", "--operation", "ops.npz"), "no 'labels'"),
     (("assess", "--calibration", "feats.npz", "--operation", "ops.npz"), "it holds: features"),
     (("assess", *BASE, "--manifold", "kernel"), "needs the prediction layer"),
+    (("assess", *BASE, "--manifold", "auto"), "the auto manifold needs the prediction layer"),
     (("assess", *BASE, "--manifold-data", "feats.npz"), "needs the prediction layer"),
     (("assess", *BASE, "--manifold-data", "head.npz", "--head", "head.npz"), "no 'features'"),
     (("assess", *BASE, "--head", "cal.npz"), "no 'weight'"),

@@ -10,7 +10,16 @@ from scipy.stats import ks_2samp
 from infimum import Head, InputError, Stopping
 from infimum.conformal import calibrate
 from infimum.head import HeadFunction
-from infimum.manifold import Manifold, fit_class_gaussians, fit_gmm, fit_kernel, fit_neighbors, fit_tree
+from infimum.manifold import (
+    Manifold,
+    class_gaussians,
+    fit_class_gaussians,
+    fit_gmm,
+    fit_kernel,
+    fit_neighbors,
+    fit_tree,
+    log_density,
+)
 from infimum.manifold.base import square_root
 from infimum.sampling import sample_lambda
 
@@ -200,6 +209,39 @@ def test_head_push_forward_of_wide_and_narrow_layers() -> None:
         logits = law.push_forward(head).sample(50_000, rng)
         expected = np.cov(head.logits(x).T, bias=True)
         np.testing.assert_allclose(np.cov(logits.T), expected, atol=0.03 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kind", ["diag", "spherical"])
+def test_diagonal_roots_may_stay_in_front_of_the_head(
+    kind: str, features: tuple[np.ndarray, np.ndarray], toy: Toy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where 1,000 roots of 1,000 × 1,000 would have to be made: the same law, by densities and by even points."""
+    x, y = features
+    law = fit_class_gaussians(x, y, kind)
+    made = law.push_forward(toy.head)
+    monkeypatch.setattr(class_gaussians, "LARGE", 0)
+    kept = law.push_forward(toy.head)
+    assert made.through is None
+    assert kept.own is law.own
+    logits = toy.head.logits(x)
+    np.testing.assert_allclose(log_density(kept, logits), log_density(made, logits), rtol=1e-9)
+    twice = Head(np.random.default_rng(0).normal(size=(3, 4)))
+    at = twice.logits(logits)
+    np.testing.assert_allclose(
+        log_density(kept.push_forward(twice), at), log_density(made.push_forward(twice), at), rtol=1e-9
+    )
+    for drawn in (
+        kept.sample(2**14, np.random.default_rng(1)),
+        kept.sample_evenly(2**14, np.random.default_rng(1))[0],
+    ):
+        there = made.sample(2**14, np.random.default_rng(2))
+        np.testing.assert_allclose(drawn.mean(axis=0), there.mean(axis=0), atol=0.05 * there.std())
+        np.testing.assert_allclose(np.cov(drawn.T), np.cov(there.T), atol=0.04 * np.cov(there.T).max())
+    single = fit_class_gaussians(x.astype(np.float32), y, kind).push_forward(toy.head)
+    assert single.sample(5, np.random.default_rng(0)).dtype == np.float32
+    # Roots that are not diagonal, or shared, are always pushed.
+    for other in ("full", "tied", "lowrank:2"):
+        assert fit_class_gaussians(x, y, other).push_forward(toy.head).through is None
 
 
 def gram(root: np.ndarray) -> np.ndarray:

@@ -45,7 +45,11 @@ def toy_assessment(
             operation.logits, features=operation.features, class_names=names, ids=operation.ids
         )
     if manifold:
-        options |= {"head": head, "stopping": Stopping("samples", max_samples=6000, batch=1000)}
+        options |= {
+            "head": head,
+            "manifold": "kernel",
+            "stopping": Stopping("samples", max_samples=6000, batch=1000),
+        }
     return assess(calibration, operation, **options)
 
 

@@ -36,6 +36,7 @@ class ManifoldName(StrEnum):
     neighbors = "neighbors"
     tree = "tree"
     flow = "flow"
+    auto = "auto"
     none = "none"
 
 
@@ -147,7 +148,8 @@ def assess(
         ManifoldName | None,
         typer.Option(
             "--manifold",
-            help="What to sample from; gmm is the paper's. (default: kernel with --head and features, else none)",
+            help="What to sample from; gmm is the paper's, auto chooses by held-out features. (default: kernel with "
+            "--head and features of fewer than 2,000 inputs, or --manifold-data; else none)",
             rich_help_panel=MANIFOLD,
         ),
     ] = None,

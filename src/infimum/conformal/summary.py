@@ -191,10 +191,15 @@ class LambdaSummary:
         On a grid of error levels, and for inputs read as 0, the exact level stands in for the stepped one.
         """
         n = self.n_calibration
+        return float(np.std(self.share_above, ddof=1) * math.sqrt(n) / (n + 1))
+
+    @property
+    def share_above(self) -> Float[np.ndarray, " n"]:
+        """G(s_i) of the sorted calibration scores: the (weighted) share of inputs whose runner-up scores above s_i."""
         weight = self._weight[0] if self.empty == "nan" else self._weight.sum(axis=0)
         # (n+1)p = c leaves n + 1 − c scores below the runner-up: sorted scores 0 .. n − c.
-        share_above = np.cumsum(weight[: n + 1])[:0:-1] / weight.sum()
-        return float(np.std(share_above, ddof=1) * math.sqrt(n) / (n + 1))
+        share: Array = np.cumsum(weight[: self.n_calibration + 1])[:0:-1] / weight.sum()
+        return share
 
     def standard_error(self, manifold: float = 0.0, sampling: float | None = None) -> StandardError:
         """All parts; that of the manifold must be told, and that of sampling where inputs are not independent."""

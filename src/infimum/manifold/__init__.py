@@ -9,9 +9,11 @@ from infimum.manifold.gmm import GaussianMixture, fit_gmm
 from infimum.manifold.kernel import Kernel, fit_kernel
 from infimum.manifold.moments import ClassMoments
 from infimum.manifold.neighbors import Neighbors, fit_neighbors
+from infimum.manifold.selection import Candidate, Selection, select_manifold
 from infimum.manifold.tree import fit_tree
 
 __all__ = [
+    "Candidate",
     "ClassGaussians",
     "ClassMoments",
     "Fidelity",
@@ -21,6 +23,7 @@ __all__ = [
     "Manifold",
     "ManifoldFit",
     "Neighbors",
+    "Selection",
     "choose_bandwidth",
     "fidelity",
     "fit_class_gaussians",
@@ -32,4 +35,5 @@ __all__ = [
     "fit_stream",
     "fit_tree",
     "log_density",
+    "select_manifold",
 ]

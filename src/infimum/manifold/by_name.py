@@ -15,7 +15,7 @@ from infimum.manifold.kernel import fit_kernel
 from infimum.manifold.neighbors import fit_neighbors
 from infimum.manifold.tree import fit_tree
 
-ManifoldName = Literal["kernel", "gmm", "class-gaussians", "neighbors", "tree", "flow", "none"]
+ManifoldName = Literal["kernel", "gmm", "class-gaussians", "neighbors", "tree", "flow", "auto", "none"]
 Bandwidth = Real | Literal["auto"]
 
 
@@ -32,12 +32,16 @@ def fit_manifold(
     """Fit the manifold called `name` (None: "kernel") to features (n, d) of predicted classes (n,).
 
     The bandwidth "auto" of the kernel is chosen by leave-one-out likelihood of `logits` (n, K). Raises InputError
-    for a covariance that the manifold does not know, and as the manifolds do.
+    for a covariance that the manifold does not know, for "auto" and "none", and as the manifolds do.
 
     >>> import numpy as np
     >>> fit_manifold("kernel", np.eye(3), np.arange(3)).fit.name
     'kernel'
     """
+    if name in ("auto", "none"):
+        raise InputError(
+            f"{name} is no manifold: select_manifold chooses one, and nothing is fitted for none"
+        )
     if name == "gmm":
         known: tuple[Any, ...] = get_args(Covariance)
         if covariance not in known:

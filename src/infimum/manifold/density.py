@@ -117,9 +117,9 @@ def _kernel_parts(law: Kernel, x: Array) -> Iterator[Array]:
 
 
 def _gaussian_parts(law: ClassGaussians | GaussianMixture, x: Array) -> Iterator[Array]:
-    own = law.own if isinstance(law, ClassGaussians) else law.factors
+    own = law.roots() if isinstance(law, ClassGaussians) else law.factors
     common = _covariance(law.shared) if isinstance(law, ClassGaussians) else 0.0
-    share = law.share if isinstance(law, ClassGaussians) else np.ones(len(own))
+    share = law.share if isinstance(law, ClassGaussians) else np.ones(len(law.weights))
     for weight, mean, root, a in zip(law.weights, law.means, own, share, strict=True):
         whitening = _whitening(_covariance(root) + a**2 * common)
         if whitening is not None and weight > 0:

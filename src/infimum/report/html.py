@@ -26,6 +26,7 @@ from infimum.report.figures import (
     sentence,
 )
 from infimum.report.provenance import fit_rows, provenance_rows
+from infimum.report.selection import HEAD, selection_rows, selection_title
 from infimum.report.thumbnails import data_uri
 from infimum.results import Assessment
 from infimum.rounding import floor4, interval, unrounded
@@ -70,6 +71,9 @@ def to_html(a: Assessment, thumbnails: Mapping[int, Any] | None = None) -> str:
         fidelity=charts.fidelity_chart(a),
         likeness=fidelity_rows(a),
         how_to_read=FIDELITY,
+        selection_title=None if a.selection is None else selection_title(a.selection),
+        selection_head=HEAD,
+        selection_rows=[] if a.selection is None else selection_rows(a.selection),
         classes=classes,
         drawn=charts.class_strips(classes[:STRIPS]) if classes else None,
         pictures=pictures,

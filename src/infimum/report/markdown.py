@@ -19,6 +19,7 @@ from infimum.report.figures import (
     verdict,
 )
 from infimum.report.provenance import provenance_rows
+from infimum.report.selection import HEAD, selection_rows, selection_title
 from infimum.results import Assessment
 from infimum.rounding import floor4, interval, unrounded
 
@@ -43,6 +44,8 @@ def to_markdown(a: Assessment) -> str:
         lines += ["## Does the manifold look like the data?", "", FIDELITY, ""]
         lines += [*table(("on features held out", "value"), likeness), ""]
     lines += ["## How it was made", "", *(f"- {escape(line)}" for line in (*facts(a), *a.notes))]
+    if a.selection is not None and a.selection.candidates:
+        lines += ["", selection_title(a.selection), "", *table(HEAD, selection_rows(a.selection))]
     bound_lines = [f"- {escape(b.method)}: {'; '.join(map(escape, b.assumptions))}" for b in a.certified]
     lines += ["", "## What the certified bounds assume", "", *bound_lines, ""]
     lines += ["## Provenance", "", *table(("of", "value"), provenance_rows(a))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from infimum.report.figures import NO_GUARANTEE, facts, figures, printable, verdict
+from infimum.report.selection import selection_table, selection_title
 from infimum.results import Assessment
 
 WIDTH = 100
@@ -20,6 +21,8 @@ def to_text(a: Assessment) -> str:
     lines += ["", *textwrap.wrap(NO_GUARANTEE, WIDTH), ""]
     for fact in facts(a):
         lines += textwrap.wrap(fact, WIDTH)
+    if a.selection is not None and a.selection.candidates:
+        lines += ["", selection_title(a.selection), "", *selection_table(a.selection), ""]
     for head, items in (("note", a.notes), ("warning", a.warnings)):
         for item in items:
             lines += textwrap.wrap(f"{head}: {printable(item)}", WIDTH, subsequent_indent="  ")

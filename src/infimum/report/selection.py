@@ -1,0 +1,38 @@
+"""How `--manifold auto` chose: the candidates as a table."""
+
+from __future__ import annotations
+
+from infimum.manifold.selection import Selection
+from infimum.report.figures import printable
+
+HEAD = ("manifold", "λ on samples − λ held out", "log-likelihood", "verdict")
+
+
+def selection_title(s: Selection) -> str:
+    """What the table shows; why one was chosen is among the notes."""
+    return f"Candidates of manifold auto, each judged on features that it was not fitted to ({s.n} in all)"
+
+
+def selection_rows(s: Selection) -> list[tuple[str, ...]]:
+    """A row per candidate under HEAD; nothing is shown of what was not computed."""
+    return [
+        (
+            printable(c.name),
+            ""
+            if c.difference is None or c.standard_error is None
+            else f"{c.difference:+.4f} ± {c.standard_error:.4f}",
+            "" if c.log_likelihood is None else f"{c.log_likelihood:.3f}",
+            "chosen" if c.passed and c.name == s.chosen else printable(c.verdict),
+        )
+        for c in s.candidates
+    ]
+
+
+def selection_table(s: Selection) -> list[str]:
+    """Lines of the table in plain text."""
+    rows = [HEAD, *selection_rows(s)]
+    widths = [max(len(row[i]) for row in rows) for i in range(3)]
+    return [
+        "  " + "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
+        for row in rows
+    ]
