@@ -14,6 +14,7 @@ from command_line import call
 
 import infimum
 from infimum import Assessment, Head, InputError, Outputs
+from infimum.rounding import floor4
 
 torch = pytest.importorskip("torch", reason="PyTorch is an optional extra")
 
@@ -155,7 +156,7 @@ def lambda_of(options, *also):
         made = Assessment.load("made.json")
         assert made.lambda_.source == "manifold"
         for estimate in (made.lambda_, made.lambda_operation):
-            assert f"{estimate.value:.4f}" in printed
+            assert floor4(estimate.value) in printed
         found.append(made)
     return found
 

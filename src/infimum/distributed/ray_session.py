@@ -31,14 +31,14 @@ def ray_session(workers: int) -> Iterator[Any]:
         cluster = os.environ.get("RAY_ADDRESS", "")
         _check_answers(cluster)
         # A cluster knows its own CPUs; here there shall be one for each worker, should the machine have fewer.
-        here = {"address": "local", "num_cpus": max(workers, os.cpu_count() or 1)}
+        here: dict[str, Any] = {"address": "local", "num_cpus": max(workers, os.cpu_count() or 1)}
         try:
             with _nothing_on_stderr():
                 ray.init(
                     **({} if cluster else here),
                     include_dashboard=False,
                     log_to_driver=False,
-                    logging_level="error",
+                    logging_level=logging.ERROR,
                 )
         except ConnectionError as error:
             raise InputError(
