@@ -29,6 +29,7 @@ from infimum.manifold.by_name import Bandwidth, ManifoldName, fit_manifold
 from infimum.manifold.fidelity import Fidelity
 from infimum.manifold.held_out import drawn_by_weight, held_out_fidelity
 from infimum.manifold.selection import fit_candidate
+from infimum.measured import measured_beside
 from infimum.outputs import Outputs, check_one_network
 from infimum.overlap import rows_also_in
 from infimum.provenance import origin
@@ -219,7 +220,9 @@ def assess(
         *beside,
         *(_from_success_levels(found.runner_up, confidence) if withheld is None else ()),
     )
-    certified = contradicted(certified, found.alike)
+    success = None if found.accuracy is None else Success(found.accuracy, found.n)
+    measured = measured_beside(certified, success, operation.weights is not None)
+    certified = contradicted(certified, found.alike, measured)
     return Assessment(
         network=name,
         n_classes=calibration.n_classes,
@@ -247,6 +250,7 @@ def assess(
             head=head,
             target=wanted,
             interrupted=interrupted,
+            measured=measured,
         ),
         notes=tuple(notes),
         provenance=origin(
@@ -260,7 +264,7 @@ def assess(
         on_calibration=None
         if found.accuracy is not None
         else curves_on_calibration(conformal, calibration, step, empty, wanted),
-        success=None if found.accuracy is None else Success(found.accuracy, found.n),
+        success=success,
         correct=found.correct,
         incorrect=found.incorrect,
         pearson=found.pearson,

@@ -10,6 +10,7 @@ from infimum.bounds import Bound, Exchangeability
 from infimum.conformal import Calibration
 from infimum.head import AnyHead
 from infimum.manifold.base import ManifoldFit
+from infimum.measured import Measured
 from infimum.outputs import Outputs
 from infimum.overlap import rows_also_in
 from infimum.results import LambdaEstimate
@@ -36,11 +37,13 @@ def warnings_about(
     head: AnyHead | None,
     target: float | None,
     interrupted: bool,
+    measured: Measured | None = None,
 ) -> tuple[str, ...]:
     """All warnings an assessment owes its reader, the gravest first."""
     found: list[str | None] = [
         "interrupted: sampling was stopped before its rule held" if interrupted else None,
         not_alike(operation.alike),
+        _below_labelled(measured),
         calibration_rows_in(operation.calibration_rows, operation.n),
         None if tuning is None else calibration_rows_tuned(calibration, tuning),
         _wrong_head(operation.first, head),
@@ -68,12 +71,28 @@ def not_alike(alike: Exchangeability | None) -> str | None:
     )
 
 
-def contradicted(bounds: tuple[Bound, ...], alike: Exchangeability | None) -> tuple[Bound, ...]:
-    """The bounds; where calibration and operation differ, with that among what they assume."""
-    if alike is None or not alike.rejected:
+def contradicted(
+    bounds: tuple[Bound, ...], alike: Exchangeability | None, measured: Measured | None = None
+) -> tuple[Bound, ...]:
+    """The bounds; where calibration and operation are found to differ, with that among what they assume."""
+    if measured is not None and measured.rejected:
+        test = f"a test of their labels REJECTS (p {measured.p_in_words})"
+    elif alike is not None and alike.rejected:
+        test = f"a test REJECTS (p {alike.p_in_words})"
+    else:
         return bounds
-    against = f"labelled and operational inputs are alike, which a test REJECTS (p {alike.p_in_words})"
+    against = f"labelled and operational inputs are alike, which {test}"
     return tuple(replace(bound, assumptions=(*bound.assumptions, against)) for bound in bounds)
+
+
+def _below_labelled(measured: Measured | None) -> str | None:
+    if measured is None or not measured.rejected:
+        return None
+    return (
+        f"the accuracy measured on the operation ({measured.operation:.4f}) is below that of the labelled inputs "
+        f"behind the bound ({measured.labelled:.4f}; Fisher's exact test, p {measured.p_in_words}): the bound does not "
+        "hold for this operation; calibrate and certify on a random sample of it"
+    )
 
 
 def calibration_rows_in(again: int, n: int) -> str | None:

@@ -10,6 +10,7 @@ from infimum.bounds.clopper_pearson import labels_needed, successes_needed, succ
 from infimum.checks import Real, exact_fraction
 from infimum.comparison.inputs import hashes
 from infimum.errors import InputError
+from infimum.measured import measured_of
 from infimum.report.figures import alike, contradicted, named
 from infimum.results import Assessment
 from infimum.rounding import floor4, percent, unrounded
@@ -120,17 +121,23 @@ def baseline_gate(a: Assessment, released: Assessment, tolerance: Real) -> Gate:
 
 
 def alike_gate(a: Assessment) -> Gate:
-    """Whether the test left standing what every bound assumes: labelled and operational inputs are alike.
+    """Whether the tests left standing what every bound assumes: labelled and operational inputs are alike.
 
-    It fails inputs that are alike with probability at most the test's level. Passing is no proof that they are.
+    It fails inputs that are alike with probability at most the test's level; where the operation has labels, which
+    are then tested too, at most that and `measured.LEVEL`. Passing is no proof that they are.
 
     Raises InputError for an assessment without the test.
     """
     found = a.exchangeability
     if found is None:
         raise InputError("the assessment has no test of whether calibration and operation are alike")
-    notes = () if not found.rejected else (LABEL_ANEW,)
-    return Gate("alike", not found.rejected, alike(found).rstrip("."), notes)
+    message, measured, passed = alike(found).rstrip("."), measured_of(a), not contradicted(a)
+    if measured is not None and measured.rejected:
+        message += (
+            f"; but the accuracy of the operation ({measured.operation:.4f}) is below that of the labelled inputs "
+            f"({measured.labelled:.4f}, p {measured.p_in_words})"
+        )
+    return Gate("alike", passed, message, () if passed else (LABEL_ANEW,))
 
 
 def _if_alike(a: Assessment) -> str:

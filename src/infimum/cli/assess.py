@@ -334,8 +334,11 @@ def assess(
         raise typer.Exit(130)
     if result.target is not None and not result.target.met:
         raise typer.Exit(1)
-    if require_alike and result.exchangeability is not None and result.exchangeability.rejected:
-        raise typer.Exit(1)
+    if require_alike:
+        from infimum.gates import alike_gate
+
+        if not alike_gate(result).passed:
+            raise typer.Exit(1)
 
 
 def _write_junit(result: Assessment, path: Path, require_alike: bool, seconds: float) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from infimum.bounds import Bound, Exchangeability
+from infimum.measured import measured_of
 from infimum.results import Assessment, LambdaEstimate
 from infimum.rounding import estimated, floor4, percent, signed, unrounded
 
@@ -70,8 +71,11 @@ def verdict(a: Assessment) -> str:
 
 
 def contradicted(a: Assessment) -> bool:
-    """Whether the data contradict what every bound assumes: that calibration and operation are alike."""
-    return a.exchangeability is not None and a.exchangeability.rejected
+    """Whether the data, or labels of the operation, contradict what every bound assumes: that the two are alike."""
+    measured = measured_of(a)
+    return (a.exchangeability is not None and a.exchangeability.rejected) or (
+        measured is not None and measured.rejected
+    )
 
 
 def sentence(a: Assessment) -> str:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree as Xml
 
 from infimum.gates import Gate
+from infimum.measured import measured_of
 from infimum.report.figures import NO_GUARANTEE, printable, verdict
 from infimum.results import Assessment
 
@@ -82,4 +83,8 @@ def _likeness(a: Assessment) -> str:
     if a.exchangeability is None:
         return "not tested"
     said = "REJECTED" if a.exchangeability.rejected else "no difference found"
-    return f"{said} (p {a.exchangeability.p_in_words})"
+    measured = measured_of(a)
+    of_labels = (
+        "" if measured is None or not measured.rejected else f"; labels: REJECTED (p {measured.p_in_words})"
+    )
+    return f"{said} (p {a.exchangeability.p_in_words}){of_labels}"

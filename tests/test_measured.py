@@ -1,0 +1,83 @@
+"""Labels of the operation that contradict the bound on the labelled inputs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import binom, fisher_exact
+
+from infimum import Assessment, Outputs, assess
+from infimum.bounds import clopper_pearson
+from infimum.gates import alike_gate, target_gate
+from infimum.measured import LEVEL, measured_beside, measured_of
+from infimum.report.html import to_html
+from infimum.results import Success
+
+
+@pytest.fixture
+def logits_and_labels() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4, 1500)
+    return 5 * np.eye(4)[labels] + rng.normal(size=(1500, 4)), labels
+
+
+@pytest.fixture
+def contradicted(logits_and_labels: tuple[np.ndarray, np.ndarray]) -> Assessment:
+    """The same inputs, but a third of the operation's labels are others: no test without labels can see it."""
+    logits, labels = logits_and_labels
+    wrong = np.where(np.arange(1500) % 3 == 0, (labels + 1) % 4, labels)
+    return assess(
+        Outputs(logits[:500], labels[:500]), Outputs(logits[500:], wrong[500:]), target=0.9, name="x"
+    )
+
+
+def test_the_p_value_is_that_of_fishers_test() -> None:
+    bound = clopper_pearson(np.arange(300) < 280)
+    found = measured_beside([bound], Success(170 / 200, 200), weighted=False)
+    assert found.p_value == pytest.approx(fisher_exact([[170, 30], [280, 20]], "less").pvalue)
+    assert (found.operation, found.labelled) == (0.85, 280 / 300)
+
+
+def test_alike_inputs_are_contradicted_at_most_at_the_level() -> None:
+    rng = np.random.default_rng(1)
+    right = rng.binomial([200, 400], 0.9, (500, 2))
+    found = sum(
+        measured_beside([clopper_pearson(np.arange(200) < k)], Success(m / 400, 400), weighted=False).rejected
+        for k, m in right.tolist()
+    )
+    assert found <= binom.ppf(1 - 1e-4, 500, LEVEL)
+
+
+def test_labels_that_contradict_the_bound_are_said_wherever_the_bound_is(contradicted: Assessment) -> None:
+    a = contradicted
+    assert a.target.met
+    assert not a.exchangeability.rejected
+    assert "which a test of their labels REJECTS (p < 0.0001)" in a.certified[0].assumptions[-1]
+    assert "Target 0.9: met, but only if" in " ".join(a.summary().split())
+    assert "the bound does not hold for this operation" in a.warnings[0]
+    assert 'class="verdict doubt"' in to_html(a)
+    assert "which a test REJECTS" in target_gate(a).message
+    gate = alike_gate(a)
+    assert not gate.passed
+    assert "the accuracy of the operation (0.66" in gate.message
+    assert Assessment.from_dict(json.loads(a.to_json())) == a
+
+
+def test_labels_that_agree_are_no_matter(logits_and_labels: tuple[np.ndarray, np.ndarray]) -> None:
+    logits, labels = logits_and_labels
+    a = assess(Outputs(logits[:500], labels[:500]), Outputs(logits[500:], labels[500:]), target=0.9)
+    assert not measured_of(a).rejected
+    assert "REJECTS" not in a.summary()
+    assert alike_gate(a).passed
+
+
+def test_nothing_is_compared_without_what_it_takes(contradicted: Assessment) -> None:
+    bounds, success = contradicted.certified, contradicted.success
+    assert measured_beside(bounds, None, weighted=False) is None
+    assert measured_beside(bounds, success, weighted=True) is None
+    assert measured_beside(bounds[1:], success, weighted=False) is None
+    edited = replace(bounds[0], value=0.123)
+    assert measured_of(replace(contradicted, certified=(edited, *bounds[1:]))) is None
