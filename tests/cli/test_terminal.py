@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -121,6 +122,23 @@ def test_ctrl_c_says_a_line_and_exits_130(
     )
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == f"{said or 'infimum: interrupted'}\n"
+
+
+def test_a_pipe_that_nobody_reads_is_no_missed_target(tmp_path: Path) -> None:
+    """Exit code 1 says that a target is not met; typer's own for a broken pipe is 1."""
+    read, write = os.pipe()
+    os.close(read)
+    code = "from infimum.cli.main import run; run()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "plan", "--target", "0.9", "--expected", "0.95"],
+        cwd=tmp_path,
+        stdout=write,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=120,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (2, b"")
 
 
 def test_version(inside: object) -> None:

@@ -36,6 +36,9 @@ class _Commands(TyperGroup):
         except KeyboardInterrupt:  # typer would exit without a word
             typer.echo(INTERRUPTED, err=True)
             raise typer.Exit(130) from None
+        except BrokenPipeError:  # typer would exit with 1, which says that a target is not met
+            _read_no_more()
+            raise typer.Exit(2) from None
 
 
 app = typer.Typer(
@@ -104,6 +107,11 @@ def _plain_unless_read_by_a_person() -> None:
         os.environ["_TYPER_FORCE_DISABLE_TERMINAL"] = "1"
 
 
+def _read_no_more() -> None:
+    """Let what is still to be written go nowhere, so that Python does not fail again when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def run() -> None:
     """Run the command line; bad input is one line on stderr and exit code 2."""
     _plain_unless_read_by_a_person()
@@ -113,7 +121,7 @@ def run() -> None:
         print(f"infimum: {' '.join(str(error).split())}", file=sys.stderr)  # noqa: T201
         sys.exit(2)
     except BrokenPipeError:  # the reader of a pipe has gone: nobody is left to tell
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _read_no_more()
         sys.exit(2)
     except OSError as error:
         print(f"infimum: {error}", file=sys.stderr)  # noqa: T201
