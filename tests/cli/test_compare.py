@@ -95,6 +95,15 @@ def test_refused(here: Path, command: tuple[str, ...], message: str, infimum: Ru
     assert done.stderr.count("\n") == 1
 
 
+def test_labels_that_only_one_has_are_not_called_different(here: Path, infimum: Run) -> None:
+    d = json.loads((here / "b" / "assessment.json").read_text())
+    del d["provenance"]["inputs"]["operation"]["labels"]
+    (here / "b.json").write_text(json.dumps(d))
+    done = infimum("compare", "a", "b.json", cwd=here)
+    assert done.returncode == 2
+    assert "operation: only network 1 of networks 1 and 2 has labels" in done.stderr
+
+
 def test_different_inputs_may_be_allowed(here: Path, infimum: Run) -> None:
     done = infimum("compare", "a", "other", "--allow-different-inputs", cwd=here)
     assert done.returncode == 0, done.stderr

@@ -56,6 +56,9 @@ def different_assessments(assessments: Sequence[Assessment]) -> str | None:
         for what in ("calibration", "operation"):
             ours, theirs = hashes(first, what), hashes(other, what)
             for name in IDENTITY:
+                if (name in ours) != (name in theirs):
+                    having = 1 if name in ours else number
+                    return f"{what}: only network {having} of networks 1 and {number} has {name}"
                 if ours.get(name) != theirs.get(name):
                     return f"{what}: the {name} of network {number} are not those of network 1"
         sizes = [(a.lambda_operation.n, a.n_classes) for a in (first, other)]
