@@ -96,6 +96,8 @@ def load_budget(path: str | Path) -> Budget:
     wrong kind or missing.
     """
     path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path} is a directory; name the TOML file in it, as {path / 'infimum.toml'}")
     try:
         document = tomllib.loads(read_bytes(path).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -135,14 +137,15 @@ def _entry(entry: dict[str, Any], number: int, folder: Path, path: Path) -> Entr
     where = f"{path}: network {name!r}"
     # Its reports go to a folder of this name.
     if (
-        name != Path(name).name
+        not name.strip()
+        or name != Path(name).name
         or name in (".", "..", SUMMARY)
         or "\\" in name
         or not name.isprintable()
         or len(name) > 100
     ):
         raise InputError(
-            f"{where}: the name must be usable as a folder's: up to 100 letters, no / or \\, not {SUMMARY}"
+            f"{where}: the name must be usable as a folder's: 1 to 100 letters, no / or \\, not {SUMMARY}"
         )
     if "target" not in entry and "baseline" not in entry:
         raise InputError(f"{where} has neither target nor baseline: there is nothing to check")

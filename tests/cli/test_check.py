@@ -200,6 +200,7 @@ seed = 1
         ),
         ('name = "toy"', 'name = "../toy"', "usable as a folder's"),
         ('name = "toy"', 'name = ".."', "usable as a folder's"),
+        ('name = "toy"', 'name = ""', "usable as a folder's"),
         ('name = "toy"', "", "network 1 has no name"),
         ('"cal.npz"', '"none.npz"', "none.npz does not exist"),
         ('out = "results"', 'out = "../results"', "out must lie inside the folder"),
@@ -255,6 +256,12 @@ def test_a_word_that_the_method_does_not_know(here: Path) -> None:
     done = infimum_outside("check", cwd=here)
     assert (done.returncode, done.stdout) == (2, "")
     assert "'never'" in done.stderr
+
+
+def test_a_folder_in_place_of_the_budget(here: Path, infimum: Run) -> None:
+    done = infimum("check", ".", cwd=here)
+    assert done.returncode == 2
+    assert "name the TOML file in it, as infimum.toml" in done.stderr
 
 
 def test_no_budget_file(tmp_path: Path, infimum: Run) -> None:
