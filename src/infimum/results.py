@@ -16,7 +16,7 @@ from infimum.manifold.base import ManifoldFit
 from infimum.manifold.fidelity import Fidelity
 from infimum.manifold.selection import Selection
 from infimum.sampling import Batch
-from infimum.typed import check_types
+from infimum.typed import check_ranges, check_types
 
 SCHEMA = "infimum/assessment/1"
 
@@ -213,12 +213,15 @@ class Assessment:
                     f.name: made.manifold[f.name] for f in fields(ManifoldFit) if f.name in made.manifold
                 }
                 check_types(ManifoldFit(**known), "assessment.manifold")
-        except (KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"not a whole assessment ({error!r})") from error
+        except KeyError as error:
+            raise InputError(f"not a whole assessment: {error} is missing") from error
+        except (TypeError, AttributeError) as error:
+            raise InputError(f"not a whole assessment ({error})") from error
         found = [made.lambda_.value, made.lambda_operation.value, *(b.value for b in made.lambda_.history)]
         found += [bound.value for bound in made.certified] + [e.value for e in made.estimates]
         if not all(0 <= value <= 1 for value in found):
             raise InputError("not an assessment: it holds a probability outside 0 to 1")
+        check_ranges(made, "assessment")
         if not made.certified:
             raise InputError("not a whole assessment: certified is empty")
         return made
@@ -240,15 +243,22 @@ class Assessment:
         path = path / "assessment.json" if path.is_dir() else path
         data = read_bytes(path)
         try:
-            document = json.loads(data)
-        except ValueError as error:
+            document = json.loads(data, parse_constant=_no_number)
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{path} is not JSON ({error})") from error
         if not isinstance(document, dict):
             raise InputError(f"{path} is not an assessment")
-        return Assessment.from_dict(document)
+        try:
+            return Assessment.from_dict(document)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
 
     def summary(self) -> str:
         """What a person should read: figures, what they are, and every warning."""
         from infimum.report.text import to_text
 
         return to_text(self)
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is not a number")

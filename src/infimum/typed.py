@@ -10,6 +10,31 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from infimum.errors import InputError
 
+PROBABILITIES = {
+    *("value", "low", "high", "level", "threshold", "coverage", "correct", "incorrect", "share", "samples"),
+    *(
+        "standard_error",
+        "total",
+        "calibration",
+        "sampling",
+        "manifold",
+        "lambda_samples",
+        "lambda_real",
+        "aurc",
+    ),
+    *(
+        "p_value",
+        "p_classifier",
+        "p_confidence",
+        "auc",
+        "distance",
+        "confidence",
+        "never_singleton",
+        "wanted",
+    ),
+}
+"""Names of fields that hold a probability, a share or a standard error of one."""
+
 
 def check_types(value: Any, where: str) -> None:
     """Raise InputError unless every field of a dataclass, and of those inside it, has its type.
@@ -60,6 +85,31 @@ def _check(value: Any, hint: Any, where: str) -> None:
         _must(whole and abs(value) < 2**63, "a whole number", value, where)
     elif hint in (str, bool):
         _must(isinstance(value, hint), "text" if hint is str else "true or false", value, where)
+
+
+def check_ranges(value: Any, where: str) -> None:
+    """Raise InputError unless the probabilities, told by name, in a checked dataclass and in those inside it are such,
+    and its whole numbers are not negative.
+
+    >>> from infimum.results import Success
+    >>> check_ranges(Success(2.5, 10), "success")
+    Traceback (most recent call last):
+    infimum.errors.InputError: success.value must be from 0 to 1, not 2.5
+    """
+    if isinstance(value, tuple):
+        for i, item in enumerate(value):
+            check_ranges(item, f"{where}[{i}]")
+    if not is_dataclass(value):
+        return
+    for field in fields(value):
+        inside, name = getattr(value, field.name), f"{where}.{field.name}"
+        if field.name in PROBABILITIES and isinstance(inside, int | float):
+            # A sum of weights, divided by itself, may round to a little more than 1.
+            _must(-1e-9 <= inside <= 1 + 1e-9, "from 0 to 1", inside, name)
+        elif isinstance(inside, int):
+            _must(inside >= 0, "0 or more", inside, name)
+        else:
+            check_ranges(inside, name)
 
 
 def _must(holds: bool, expected: str, value: Any, where: str) -> None:

@@ -30,6 +30,9 @@ def here(toy: Toy, tmp_path_factory: pytest.TempPathFactory) -> Path:
     toy.head.save(folder / "head.npz")
     toy.head.save(folder / "head.safetensors")
     np.savez(folder / "feats.npz", features=toy.features(200, rng))
+    (folder / "deep.json").write_text("[" * 200_000)
+    (folder / "nan.json").write_text('{"schema": NaN}')
+    (folder / "part.json").write_text('{"schema": "infimum/assessment/1"}')
     return folder
 
 
@@ -219,6 +222,9 @@ BAD = [
     (("assess", *BASE, "--json", "ops.npz"), "is an input too"),
     (("report", "nowhere"), "does not exist"),
     (("report", "cal.npz"), "is not JSON"),
+    (("report", "deep.json"), "is not JSON"),
+    (("report", "nan.json"), "NaN is not a number"),
+    (("report", "part.json"), "part.json: not a whole assessment: 'calibration' is missing"),
     (("assess", *BASE, "--json", "/dev/null"), "device"),
     (("assess", *BASE, "--head", "head.npz", "--bandwidth", "1e300"), "bandwidth"),
     (("assess", *BASE, "--head", "head.npz", "--bandwidth", "wide"), "--bandwidth must be auto"),

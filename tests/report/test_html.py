@@ -126,6 +126,15 @@ def test_text_from_outside_stays_text(hostile: Assessment) -> None:
     )
 
 
+def test_a_method_that_infimum_does_not_know_stays_text() -> None:
+    """An assessment.json edited by hand can name any."""
+    d = toy_assessment(n=50).to_dict()
+    d["certified"][0]["method"] = "<script>alert(1)</script>\x1b[2J"
+    edited = Assessment.from_dict(json.loads(json.dumps(d)))
+    assert "<script>alert" not in to_markdown(edited) + to_html(edited)
+    assert "\x1b" not in edited.summary() + to_markdown(edited)
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -215,6 +224,14 @@ def test_a_file_that_holds_nonsense_is_refused() -> None:
         (("n_classes",), True),
         (("n_classes",), 10**400),
         (("lambda", "history", 0, "value"), -1e308),
+        (("lambda", "history", 0, "standard_error"), 1e308),
+        (("certified", 0, "n"), -1),
+        (("certified", 0, "confidence"), 1.5),
+        (("success", "value"), -0.5),
+        (("diagnostics", "levels", 0, "incorrect"), None),
+        (("diagnostics", "reliability", 0, "level"), 1e308),
+        (("diagnostics", "classes", 0, "precision", "high"), 1e308),
+        (("fidelity", "lambda_real"), 1e308),
     ):
         documents.append(json.loads(whole))
         inside = documents[-1]

@@ -159,6 +159,9 @@ class Diagnostics:
         _check_lengths(d, MOST)
         made = {field.name: d[field.name] for field in fields(Diagnostics)} | _curves(d)
         made["levels"] = tuple(LevelBin(**b) for b in d["levels"])
+        for group in ("correct", "incorrect", "samples"):
+            if len({getattr(b, group) is None for b in made["levels"]}) > 1:
+                raise InputError(f"diagnostics: levels have {group} in some bins and not in others")
         made["classes"] = tuple(
             ClassFigures(**{**c, **{key: _proportion(c[key]) for key in ("precision", "recall")}})
             for c in d["classes"]

@@ -45,7 +45,7 @@ METHODS = {
 
 def named(method: str) -> str:
     """What a method is called in print."""
-    return METHODS.get(method, method)
+    return METHODS.get(method, printable(method))
 
 
 class Figure(NamedTuple):

@@ -33,7 +33,7 @@ def to_markdown(a: Assessment) -> str:
     lines += ["| figure | value | rests on |", "| --- | --- | --- |"]
     for row in figures(a):
         value = f"**{row.value}**" if row.holds else row.value
-        lines.append(f"| {row.label} | {value} | {row.about} |")
+        lines.append(f"| {escape(row.label)} | {value} | {escape(row.about)} |")
     lines += ["", NO_GUARANTEE, ""]
     if a.warnings:
         lines += ["## Warnings", "", *(f"- {escape(w)}" for w in a.warnings), ""]
