@@ -19,6 +19,9 @@ from reports import HOSTILE, hostile_assessment, toy_assessment
 
 from infimum import Assessment, InputError, Outputs, assess
 from infimum.bounds import Bound
+from infimum.report.charts.reliability import reliability_chart
+from infimum.report.charts.risk import risk_chart
+from infimum.report.charts.strips import class_strips
 from infimum.report.html import to_html
 from infimum.report.markdown import to_markdown
 from infimum.rounding import floor4
@@ -170,6 +173,22 @@ def test_every_case_renders(options: dict[str, object]) -> None:
     to_markdown(a)
 
 
+def test_intervals_of_few_inputs_are_not_cut_off() -> None:
+    """Three inputs, all right: the interval of each class reaches down to 0.025, that of the one bin to 0.29."""
+    logits, labels = 9 * np.eye(3), np.arange(3)
+    a = assess(Outputs(logits, labels), Outputs(logits[::-1] + 0.1, labels[::-1]))
+    assert [c.precision.low for c in a.diagnostics.classes] == pytest.approx([0.0253] * 3, abs=1e-3)
+    strips = class_strips(list(a.diagnostics.classes)).strips
+    starts = [float(x) for strip in strips for x in re.findall(r'x1="([\d.]+)%"[^>]*class="whisker"', strip)]
+    assert len(starts) == 6
+    assert min(starts) > 0
+    svg = reliability_chart(a.diagnostics).svg
+    (low,) = re.findall(r'y1="([\d.]+)%"[^>]*class="whisker"', svg)
+    assert float(low) < 100
+    # One λ(x) for all inputs: no line to be drawn, so a dot is.
+    assert 'class="whisker"' in risk_chart(a.diagnostics).svg
+
+
 def test_an_assessment_without_diagnostics_still_loads(tmp_path: Path) -> None:
     a = toy_assessment(n=50)
     d = a.to_dict()
@@ -184,6 +203,9 @@ def test_an_assessment_without_diagnostics_still_loads(tmp_path: Path) -> None:
 READ = """
 import json, sys
 from infimum import Assessment, InputError
+from infimum.report.charts.reliability import reliability_chart
+from infimum.report.charts.risk import risk_chart
+from infimum.report.charts.strips import class_strips
 from infimum.report.html import to_html
 for number, document in enumerate(json.load(sys.stdin)):
     try:

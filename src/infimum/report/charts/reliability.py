@@ -19,7 +19,7 @@ def reliability_chart(d: Diagnostics | Curves) -> Chart | None:
         f"In {len(above)} of {len(d.reliability)} bins the accuracy is below the mean success level by more than "
         "its 95 % interval allows: there λ(x) promises too much. On the diagonal it would be just right."
     )
-    lowest = min(min(b.level, b.accuracy.value) for b in d.reliability)
+    lowest = min(min(b.level, b.accuracy.low) for b in d.reliability)
     axis = probability_axis([b.level for b in d.reliability]), probability_axis([lowest])
     plot = Plot(*axis)
     plot.grid("mean success level λ(x) of the bin", "accuracy")

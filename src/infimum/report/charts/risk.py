@@ -42,7 +42,11 @@ def risk_chart(d: Diagnostics | Curves) -> Chart | None:
             f"accept λ(x) ≥ {floor4(p.threshold)}: {p.coverage:.1%} of the inputs ({p.accuracy.n:,}), "
             f"error {1 - p.accuracy.value:.2%} [{1 - p.accuracy.high:.2%}, {1 - p.accuracy.low:.2%}]"
         )
-        plot.hover(p.coverage, 1 - p.accuracy.value, "risk", tip)
+        if len(points) == 1:  # all inputs have one λ(x): neither the line nor the band would be seen
+            ends = 1 - p.accuracy.high, 1 - p.accuracy.low
+            plot.dot(p.coverage, 1 - p.accuracy.value, "risk", tip, ends)
+        else:
+            plot.hover(p.coverage, 1 - p.accuracy.value, "risk", tip)
     return Chart(
         key="risk",
         title=title,

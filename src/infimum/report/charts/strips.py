@@ -24,11 +24,11 @@ class ClassStrips(NamedTuple):
 
 
 def class_strips(classes: list[ClassFigures]) -> ClassStrips:
-    """Draw the classes in the order given, on an axis that holds all of them."""
+    """Draw the classes in the order given, on an axis that holds all of them and their intervals."""
     values = [
         v
         for c in classes
-        for v in (c.level, *(p.value for p in (c.precision, c.recall) if p is not None))
+        for v in (c.level, *(p.low for p in (c.precision, c.recall) if p is not None))
         if v is not None
     ]
     scale = probability_axis(values)
