@@ -15,6 +15,7 @@ from infimum.gates import alike_gate, target_gate
 from infimum.measured import LEVEL, measured_beside, measured_of
 from infimum.report.html import to_html
 from infimum.results import Success
+from infimum.testing import assert_reliable
 
 
 @pytest.fixture
@@ -72,6 +73,18 @@ def test_labels_that_agree_are_no_matter(logits_and_labels: tuple[np.ndarray, np
     assert not measured_of(a).rejected
     assert "REJECTS" not in a.summary()
     assert alike_gate(a).passed
+
+
+def test_assert_reliable_reads_labels_of_the_operation(
+    logits_and_labels: tuple[np.ndarray, np.ndarray],
+) -> None:
+    logits, labels = logits_and_labels
+    cal = Outputs(logits[:500], labels[:500])
+    wrong = np.where(np.arange(1000) % 3 == 0, (labels[500:] + 1) % 4, labels[500:])
+    with pytest.raises(AssertionError, match=r"accuracy of the operation \(0.66"):
+        assert_reliable(cal, 0.9, operation=Outputs(logits[500:], wrong))
+    assert_reliable(cal, 0.9, operation=Outputs(logits[500:], labels[500:]))
+    assert_reliable(cal, 0.9, operation=Outputs(logits[500:]))
 
 
 def test_nothing_is_compared_without_what_it_takes(contradicted: Assessment) -> None:

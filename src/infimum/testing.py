@@ -7,8 +7,10 @@ from infimum.bounds.clopper_pearson import labels_needed
 from infimum.checks import Real, exact_fraction
 from infimum.errors import InputError
 from infimum.gates import LABEL_ANEW, what_would_do
+from infimum.measured import Measured, measured_beside
 from infimum.outputs import Outputs
 from infimum.report.figures import printable
+from infimum.results import Success
 from infimum.rounding import floor4, percent, unrounded
 
 
@@ -23,7 +25,8 @@ def assert_reliable(
 
     Whether they were drawn alike cannot be seen from the labelled inputs alone. With `operation`, outputs of
     operational inputs (no labels needed), the assertion also fails where `bounds.exchangeability` finds that
-    the two differ, as `require_alike` in infimum.toml does; alike sets fail it with probability at most 0.01.
+    the two differ, or where it has labels that show it to be less accurate, as `require_alike` in infimum.toml
+    does; alike sets fail each of the two tests with probability at most 0.01.
 
     Raises AssertionError with the bound, n, the errors seen and the number of labels that would do; InputError
     for outputs without labels, with weights (the bound is binomial), or levels outside (0, 1).
@@ -51,6 +54,13 @@ def assert_reliable(
                 f"({found.in_words}), so that the bound {floor4(bound.value)} says nothing of these.\n"
                 f"  {LABEL_ANEW[0].upper()}{LABEL_ANEW[1:]}."
             )
+        measured = None if operation.labels is None else _measured(bound, operation)
+        if measured is not None and measured.rejected:
+            raise AssertionError(
+                f"{printable(outputs.name)}: the accuracy of the operation ({measured.operation:.4f}) is below that of "
+                f"the labelled inputs ({measured.labelled:.4f}, p {measured.p_in_words}), so that the bound "
+                f"{floor4(bound.value)} says nothing of it.\n  {LABEL_ANEW[0].upper()}{LABEL_ANEW[1:]}."
+            )
     if bound.value >= wanted:
         return bound
     raise AssertionError(
@@ -58,4 +68,11 @@ def assert_reliable(
         f"inputs are classified correctly, but {unrounded(wanted)} was asked for.\n"
         f"  {what_would_do(bound, wanted)}.\n"
         f"  Without any error, {labels_needed(wanted, 1.0, bound.confidence):,} labels would do."
+    )
+
+
+def _measured(bound: Bound, operation: Outputs) -> Measured | None:
+    correct = operation.correct
+    return measured_beside(
+        [bound], Success(float(correct.mean()), len(correct)), operation.weights is not None
     )
