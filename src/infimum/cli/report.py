@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from infimum.cli import options as o
-from infimum.cli.pictures import Images, pictures_for
+from infimum.cli.pictures import pictures_for
 
 
 def report(
@@ -16,7 +16,15 @@ def report(
         Path,
         typer.Argument(metavar="DIR", help="Where `infimum assess --out` wrote, or its assessment.json."),
     ],
-    images: Images = None,
+    images: Annotated[
+        str | None,
+        typer.Option(
+            "--images",
+            metavar="DIR|FILE|none",
+            help="The operation's inputs as images (a folder, Parquet, npy or npz), in their order: report.html then "
+            "shows those of lowest λ(x). (default: none)",
+        ),
+    ] = None,
     quiet: o.Quiet = False,
 ) -> None:
     """Write report.html and report.md beside an assessment.json.
