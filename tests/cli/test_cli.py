@@ -221,6 +221,7 @@ BAD = [
     (("report", "cal.npz"), "is not JSON"),
     (("assess", *BASE, "--json", "/dev/null"), "device"),
     (("assess", *BASE, "--head", "head.npz", "--bandwidth", "1e300"), "bandwidth"),
+    (("assess", *BASE, "--head", "head.npz", "--bandwidth", "1e-300"), "bandwidth must be from 1e-06"),
     (("assess", *BASE, "--head", "head.npz", "--bandwidth", "wide"), "--bandwidth must be auto"),
 ]
 
