@@ -163,7 +163,6 @@ def test_a_part_that_was_damaged_meanwhile_is_not_gone_on_from(
     assert score_to_file(source, cal, out, resume=True).resumed == 0
 
 
-
 def test_a_killed_command_goes_on_with_resume(cal: Calibration, toy: Toy, tmp_path: Path) -> None:
     """SIGKILL as soon as a part is there; --resume ends with the bits of an undisturbed run."""
     logits = np.tile(toy.outputs(2000, np.random.default_rng(2)).logits, (20, 1))

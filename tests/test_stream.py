@@ -332,7 +332,9 @@ def test_a_damaged_row_group_is_named(calibration: Outputs, tmp_path: Path) -> N
         assess(calibration, open_stream(tmp_path / "ops.parquet"))
 
 
-def test_a_bit_that_flipped_in_a_parquet_page_is_found(calibration: Outputs, toy: Toy, tmp_path: Path) -> None:
+def test_a_bit_that_flipped_in_a_parquet_page_is_found(
+    calibration: Outputs, toy: Toy, tmp_path: Path
+) -> None:
     """The file can be read, and its numbers are possible ones: only the page's CRC-32 tells."""
     pytest.importorskip("pyarrow", reason="Parquet is an optional extra")
     path, ops = tmp_path / "ops.parquet", whole(toy)

@@ -40,7 +40,8 @@ def folder_parts(folder: Path) -> list[Path]:
     parts = sorted(path for path in folder.glob("*.parquet") if not path.name.startswith((".", "_")))
     if not parts:
         raise InputError(
-            f"{folder} is a directory without Parquet files; a file was expected, or a folder of parts"
+            f"{folder} is a directory without Parquet files; a file was expected, or a folder of Parquet parts "
+            "(assess and score read folders of npz too)"
         )
     for path in parts:
         if path.is_symlink() or not path.is_file():
