@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -402,3 +403,42 @@ def test_prediction_powered_judges_when_asked(data: dict[str, Outputs], method: 
         assess(cal, Outputs(cal.logits), method=method)
     with pytest.raises(InputError, match="method must be one of"):
         check_method("best")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"manifold": "tree", "covariance": "diag"},
+            "covariance has no effect: it is of gmm and class-gaussians",
+        ),
+        ({"components": 3}, "components has no effect: it is of gmm, and the manifold is kernel"),
+        (
+            {"manifold": "gmm", "bandwidth": 0.3},
+            "bandwidth has no effect: it is of kernel, and the manifold is gmm",
+        ),
+        (
+            {"manifold": "auto", "bandwidth": 0.3},
+            "bandwidth has no effect: it is of kernel, and the manifold is auto",
+        ),
+        ({"manifold": "none", "covariance": "bogus"}, "and the manifold is none"),
+        ({"manifold": "class-gaussians", "covariance": "diag"}, None),
+        ({"bandwidth": 0.3}, None),
+    ],
+)
+def test_an_option_without_effect_is_told(toy: Toy, given: dict, said: str | None) -> None:
+    rng = np.random.default_rng(5)
+    cal, ops = toy.outputs(150, rng), toy.outputs(150, rng)
+    notes = assess(cal, ops, head=toy.head, stopping=STOP, **given).notes
+    assert [said in note for note in notes if "has no effect" in note] == ([] if said is None else [True])
+
+
+@pytest.mark.parametrize("converged", [True, False])
+def test_a_flow_is_not_said_to_be_fitted_by_em(toy: Toy, converged: bool) -> None:
+    rng = np.random.default_rng(5)
+    a = assess(toy.outputs(150, rng), toy.outputs(150, rng), head=toy.head, manifold="gmm", stopping=STOP)
+    assert "EM converged after" in a.summary()
+    fit = {**a.manifold, "name": "flow", "iterations": 7, "converged": converged}
+    text = replace(a, manifold=fit).summary()
+    assert "EM" not in text
+    assert f"training {'' if converged else 'not '}converged after 7 epochs" in " ".join(text.split())

@@ -139,6 +139,30 @@ def test_an_interrupted_run_goes_on(cal: Calibration, ops: Outputs, tmp_path: Pa
         score_to_file(source, cal, out, resume=True)
 
 
+@pytest.mark.parametrize("suffix", ["npz", "csv", "parquet"])
+def test_a_part_that_was_damaged_meanwhile_is_not_gone_on_from(
+    cal: Calibration, ops: Outputs, tmp_path: Path, suffix: str
+) -> None:
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow", reason="Parquet is an optional extra")
+    source, out = FileSource(tmp_path / "ops.npz"), tmp_path / f"levels.{suffix}"
+
+    def stops(scorer: PartScorer, starts: Sequence[int]) -> Iterator[tuple[int, Table, int]]:
+        yield 0, *scorer.part(0)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        score_to_file(source, cal, out, engine=stops)
+    (part,) = (out if suffix == "parquet" else tmp_path / f"levels.{suffix}.parts").glob("part-*")
+    data = bytearray(part.read_bytes())
+    data[len(data) // 2] ^= 1
+    part.write_bytes(data)
+    with pytest.raises(InputError, match=r"part-.* is damaged .*--resume makes it anew"):
+        score_to_file(source, cal, out, resume=True)
+    part.unlink()
+    assert score_to_file(source, cal, out, resume=True).resumed == 0
+
+
 def test_a_killed_command_goes_on_with_resume(cal: Calibration, toy: Toy, tmp_path: Path) -> None:
     """SIGKILL as soon as a part is there; --resume ends with the bits of an undisturbed run."""
     logits = np.tile(toy.outputs(2000, np.random.default_rng(2)).logits, (20, 1))

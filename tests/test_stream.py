@@ -332,6 +332,22 @@ def test_a_damaged_row_group_is_named(calibration: Outputs, tmp_path: Path) -> N
         assess(calibration, open_stream(tmp_path / "ops.parquet"))
 
 
+def test_a_bit_that_flipped_in_a_parquet_page_is_found(
+    calibration: Outputs, toy: Toy, tmp_path: Path
+) -> None:
+    """The file can be read, and its numbers are possible ones: only the page's CRC-32 tells."""
+    pytest.importorskip("pyarrow", reason="Parquet is an optional extra")
+    path, ops = tmp_path / "ops.parquet", whole(toy)
+    ops.save(path)
+    data = bytearray(path.read_bytes())
+    # Random numbers do not compress: the page holds them as they are.
+    data[data.index(ops.logits[1000].tobytes())] ^= 1
+    path.write_bytes(data)
+    for read in (Outputs.load, lambda path: assess(calibration, open_stream(path))):
+        with pytest.raises(InputError, match=r"ops\.parquet is damaged .*CRC"):
+            read(path)
+
+
 @pytest.mark.parametrize("array", ["logits", "labels"])
 def test_bits_that_flipped_in_an_npz_are_found(
     calibration: Outputs, toy: Toy, tmp_path: Path, array: str

@@ -25,7 +25,7 @@ from infimum.estimators.success_level import recalibrated_lambda
 from infimum.head import AnyHead
 from infimum.judging import Method, check_method, judging_bounds
 from infimum.manifold import Manifold, Selection, fit_moments, select_manifold
-from infimum.manifold.by_name import Bandwidth, ManifoldName, fit_manifold
+from infimum.manifold.by_name import Bandwidth, ManifoldName, fit_manifold, without_effect
 from infimum.manifold.fidelity import Fidelity
 from infimum.manifold.held_out import drawn_by_weight, held_out_fidelity
 from infimum.manifold.selection import fit_candidate
@@ -165,7 +165,9 @@ def assess(
     estimate, interrupted, manifold_lambda, samples = on_operation, False, None, None
     if source is None:
         notes.append(_why_no_manifold(manifold, head, operation))
+        notes.extend(without_effect("none", components, covariance, bandwidth))
     else:
+        notes.extend(without_effect(manifold or "kernel", components, covariance, bandwidth))
         features, head = source
         weights = operation.weights if manifold_data is None else None
         if kept is not None:

@@ -177,9 +177,12 @@ def saturation(what: str, saturated: int, n: int) -> str | None:
 def _mixture(fit: ManifoldFit | None) -> list[str | None]:
     if fit is None:
         return []
+    steps = "epochs of training" if fit.name == "flow" else "EM steps"
     agreement = "" if fit.agreement is None else f" (they agree on {fit.agreement:.0%} of the features)"
     return [
-        None if fit.converged else f"the mixture did not converge in {fit.iterations} EM steps",
+        None
+        if fit.converged
+        else f"the {'flow' if fit.name == 'flow' else 'mixture'} did not converge in {fit.iterations} {steps}",
         f"the mixture collapsed: its components no longer stand for the classes{agreement}"
         if fit.collapsed
         else None,

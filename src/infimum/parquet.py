@@ -40,7 +40,8 @@ def folder_parts(folder: Path) -> list[Path]:
     parts = sorted(path for path in folder.glob("*.parquet") if not path.name.startswith((".", "_")))
     if not parts:
         raise InputError(
-            f"{folder} is a directory without Parquet files; a file was expected, or a folder of parts"
+            f"{folder} is a directory without Parquet files; a file was expected, or a folder of Parquet parts "
+            "(assess and score read folders of npz too)"
         )
     for path in parts:
         if path.is_symlink() or not path.is_file():
@@ -193,7 +194,7 @@ def write_parquet(path: str | Path, arrays: Mapping[str, Array]) -> None:
         table = table.replace_schema_metadata(
             {"infimum.class_names": json.dumps(arrays["class_names"].tolist())}
         )
-    replace_file(Path(path), lambda temporary: pq.write_table(table, temporary))
+    replace_file(Path(path), lambda temporary: pq.write_table(table, temporary, write_page_checksum=True))
 
 
 def _open(path: Path, mapped: bool = True) -> Any:
@@ -203,8 +204,13 @@ def _open(path: Path, mapped: bool = True) -> Any:
 
     try:
         # Not mapped, pages are read as they are needed; pre-buffering would hold whole columns of the file.
+        # pyarrow verifies the pages' CRC-32 only when it is told to.
         return pq.ParquetFile(
-            path, memory_map=mapped, pre_buffer=False, buffer_size=0 if mapped else READ_BUFFER
+            path,
+            memory_map=mapped,
+            pre_buffer=False,
+            buffer_size=0 if mapped else READ_BUFFER,
+            page_checksum_verification=True,
         )
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(f"{path} is not a readable Parquet file ({error})") from error

@@ -147,7 +147,7 @@ def open_stream(path: str | Path, progress: Progress | None = None) -> OutputsSt
         from infimum.parquet import parquet_blocks, parquet_parts
 
         n, read = parquet_blocks(parquet_parts(path))
-        names = [*array_names(path), "class_names"]
+        names = [*array_names(path), "class_names"]  # which may be in the metadata
     elif read_bytes(parts[0], 2) == b"PK":
         from infimum.mapped import npz_blocks
 
@@ -161,8 +161,9 @@ def open_stream(path: str | Path, progress: Progress | None = None) -> OutputsSt
 def _stream(name: str, n: int, read: Read, names: list[str], progress: Progress | None) -> OutputsStream:
     given = [key for key in ("logits", *PROBABILITIES) if key in names]
     if not given:
+        there = [key for key in names if key != "class_names"]
         raise InputError(
-            f"{name} has no 'logits' and no 'probabilities'; it holds: {', '.join(names) or 'nothing'}"
+            f"{name} has no 'logits' and no 'probabilities'; it holds: {', '.join(there) or 'nothing'}"
         )
     if n == 0:
         raise InputError(f"{name} is empty")

@@ -227,6 +227,7 @@ BAD = [
     (("report", "part.json"), "part.json: not a whole assessment: 'calibration' is missing"),
     (("assess", *BASE, "--json", "/dev/null"), "device"),
     (("assess", *BASE, "--head", "head.npz", "--bandwidth", "1e300"), "bandwidth"),
+    (("assess", *BASE, "--head", "head.npz", "--bandwidth", "1e-300"), "bandwidth must be from 1e-06"),
     (("assess", *BASE, "--head", "head.npz", "--bandwidth", "wide"), "--bandwidth must be auto"),
 ]
 

@@ -289,3 +289,15 @@ def test_class_gaussians_of_tiny_classes_and_bad_input() -> None:
             fit_class_gaussians(x, np.zeros(5), wrong)
     with pytest.raises(InputError, match="entries"):
         fit_class_gaussians(x, np.zeros(4))
+
+
+def test_a_mixture_beyond_the_memory_is_refused_before_it_is_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.random.default_rng(0).normal(size=(90, 20))
+    y = np.arange(90) % 3
+    # Five arrays of 3 × 20 × 20 numbers of 8 bytes.
+    monkeypatch.setattr("infimum.manifold.gmm.physical_memory", lambda: 48_000)
+    assert fit_gmm(x, y).fit.components == 3
+    monkeypatch.setattr("infimum.manifold.gmm.physical_memory", lambda: 47_999)
+    with pytest.raises(InputError, match="use the covariance diag, or class-gaussians with shrunk"):
+        fit_gmm(x, y)
+    assert fit_gmm(x, y, covariance="diag").fit.components == 3

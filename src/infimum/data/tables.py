@@ -91,7 +91,7 @@ def open_parquet(name: str, files: list[Path], options: ImageOptions | None, ski
 
     def opened(path: Path) -> Any:
         try:
-            return pq.ParquetFile(path, memory_map=True)
+            return pq.ParquetFile(path, memory_map=True, page_checksum_verification=True)
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{path} is not a readable Parquet file ({error})") from error
         except UnicodeError as error:  # pyarrow takes names as text

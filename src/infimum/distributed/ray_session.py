@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,8 +24,9 @@ def ray_session(workers: int) -> Iterator[Any]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     try:
-        import ray
-        import ray.data
+        with interruptible(at_once=False):  # half an import is an error of its own
+            import ray
+            import ray.data
     except ModuleNotFoundError as error:
         raise MissingExtraError("--engine ray", "ray") from error
     started = not ray.is_initialized()
@@ -33,13 +36,16 @@ def ray_session(workers: int) -> Iterator[Any]:
         # A cluster knows its own CPUs; here there shall be one for each worker, should the machine have fewer.
         here: dict[str, Any] = {"address": "local", "num_cpus": max(workers, os.cpu_count() or 1)}
         try:
-            with _nothing_on_stderr():
+            with interruptible(), _nothing_on_stderr():
                 ray.init(
                     **({} if cluster else here),
                     include_dashboard=False,
                     log_to_driver=False,
                     logging_level=logging.ERROR,
                 )
+        except KeyboardInterrupt:
+            ray.shutdown()
+            raise
         except ConnectionError as error:
             raise InputError(
                 f"Ray does not let this process in at RAY_ADDRESS={cluster} ({error}); a cluster with a token needs "
@@ -57,6 +63,29 @@ def ray_session(workers: int) -> Iterator[Any]:
         logger.setLevel(before[1])
         if started:
             ray.shutdown()
+
+
+@contextmanager
+def interruptible(at_once: bool = True) -> Iterator[None]:
+    """Raise a Ctrl-C, `at_once` too, in the end: what Ray imports and starts passes over some of them."""
+    if threading.current_thread() is not threading.main_thread():  # others get no signals
+        yield
+        return
+    struck = False
+
+    def strike(number: int, frame: object) -> None:
+        nonlocal struck
+        struck = True
+        if at_once:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, strike)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if struck:
+        raise KeyboardInterrupt
 
 
 def _check_answers(cluster: str) -> None:

@@ -19,6 +19,26 @@ ManifoldName = Literal["kernel", "gmm", "class-gaussians", "neighbors", "tree", 
 Bandwidth = Real | Literal["auto"]
 
 
+def without_effect(
+    name: ManifoldName, components: int | None, covariance: str, bandwidth: Bandwidth
+) -> list[str]:
+    """A note for each of these that was given and that the manifold called `name` does not take.
+
+    >>> without_effect("kernel", None, "diag", 0.1)
+    ['covariance has no effect: it is of gmm and class-gaussians, and the manifold is kernel']
+    """
+    given = {
+        "components": (components is not None, ("gmm",)),
+        "covariance": (covariance != "full", ("gmm", "class-gaussians")),
+        "bandwidth": (bandwidth != 0.1, ("kernel",)),
+    }
+    return [
+        f"{option} has no effect: it is of {' and '.join(takers)}, and the manifold is {name}"
+        for option, (changed, takers) in given.items()
+        if changed and name not in takers
+    ]
+
+
 def fit_manifold(
     name: ManifoldName | None,
     features: Array,

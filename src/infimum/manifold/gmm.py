@@ -18,6 +18,7 @@ from jaxtyping import Float, Int
 from infimum.checks import Array, check_matrix
 from infimum.conformal.search import count_below, padded
 from infimum.errors import InputError
+from infimum.files import physical_memory
 from infimum.head import Head
 from infimum.manifold.base import ManifoldFit, group_by_component, square_root
 from infimum.manifold.em import Fitted, fit_full
@@ -30,6 +31,9 @@ RIDGE = 1e-4
 some class, and a component must not shrink onto them."""
 
 MAX_ITERATIONS = 200
+
+COPIES = 5
+"""Arrays (M, d, d) that a step of EM holds at once: covariances before and after, their roots, inverses, two casts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +117,8 @@ def fit_gmm(
 
     `components` defaults to the number of classes that are predicted at all; another number starts EM from a
     k-means partition. Features that never vary are left out of the fit and sampled as the constants they are.
-    Raises InputError when there are fewer than two features or fewer than components.
+    Raises InputError when there are fewer than two features or fewer than components, or full covariances would not
+    fit into memory.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -130,6 +135,8 @@ def fit_gmm(
         raise InputError("a mixture needs at least 2 features that are not all alike")
     varying = x[:, live]
     start, of_class = _partition(varying, predicted, components, seed)
+    if covariance == "full":
+        _check_memory(int(start.max()) + 1, varying.shape[1])
     ridge = RIDGE * float(varying.var(axis=0).mean())
     started = starting_point(varying, start, covariance, ridge)
     em = (
@@ -155,6 +162,16 @@ def fit_gmm(
     all_means = np.tile(x[:1], (len(weights), 1))
     all_means[:, live] = em.means
     return GaussianMixture(em.weights / em.weights.sum(), all_means, _factors(em, covariance, live), fit)
+
+
+def _check_memory(m: int, d: int) -> None:
+    """Refuse full covariances beyond this machine's memory, before the system kills the process over them."""
+    memory, needed = physical_memory(), COPIES * 8 * m * d**2
+    if memory is not None and needed > memory:
+        raise InputError(
+            f"full covariances of {m} components and {d} features need {needed / 2**30:.0f} GiB in a step of EM, and "
+            f"this machine has {memory / 2**30:.0f}: use the covariance diag, or class-gaussians with shrunk"
+        )
 
 
 def _fit_by_sklearn(

@@ -19,6 +19,9 @@ from infimum.head import Head
 from infimum.manifold.base import ManifoldFit, group_by_component, square_root
 from infimum.manifold.even import even_points
 
+NARROWEST = 1e-6
+"""Below, squared distances in units of h are lost in rounding, and the density with them."""
+
 WIDEST = 1000.0
 """Beyond, nothing of the real points is left: every class is its Gaussian."""
 
@@ -74,7 +77,7 @@ class Kernel:
 def fit_kernel(features: Array, predicted: Array, bandwidth: Real = 0.1) -> Kernel:
     """Kernel manifold of features (m, d) with predicted classes (m,); `bandwidth` h > 0 in class deviations.
 
-    A class of one point gives that point. Raises InputError for an empty array or a bandwidth not above 0.
+    A class of one point gives that point. Raises InputError for an empty array or a bandwidth below 1e-6 or above 1000.
 
     >>> import numpy as np
     >>> law = fit_kernel(np.array([[0.0, 0.0], [2.0, 0.0], [9.0, 9.0]]), np.array([0, 0, 1]))
@@ -86,8 +89,8 @@ def fit_kernel(features: Array, predicted: Array, bandwidth: Real = 0.1) -> Kern
     """
     x = check_matrix(features, "manifold features").astype(np.float64)
     bandwidth = check_positive(bandwidth, "bandwidth")
-    if bandwidth > WIDEST:
-        raise InputError(f"bandwidth must be at most {WIDEST} class deviations, not {bandwidth}")
+    if not NARROWEST <= bandwidth <= WIDEST:
+        raise InputError(f"bandwidth must be from {NARROWEST} to {WIDEST} class deviations, not {bandwidth}")
     classes, part = np.unique(predicted, return_inverse=True)
     fit = ManifoldFit("kernel", len(x), x.shape[1], len(classes), "class", bandwidth=bandwidth)
     return _kernel(x, part.reshape(-1), bandwidth, fit)

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from infimum.checks import Array
+from infimum.checksums import check_sums
 from infimum.errors import InputError
 from infimum.files import make_directory, write_bytes, write_npz
 from infimum.models.finished import SCHEMA, check_settings
-from infimum.parquet import MANIFEST, write_parquet
+from infimum.parquet import MANIFEST, read_parquet, write_parquet
 
 _PART = re.compile(r"part-(\d{12})-(\d{12})\.(npz|parquet)")
 
@@ -50,6 +51,19 @@ class PartFolder:
         check_settings(self.folder, old, manifest)
         for left in self.folder.glob(".*.part"):  # what a killed run was writing
             left.unlink()
+        if not old.get("complete"):
+            self._check_chunks()
+
+    def _check_chunks(self) -> None:
+        """InputError for a chunk that is not what was written: what stopped the run may have damaged the disk."""
+        for _, _, path in self.found():
+            try:
+                if self.suffix == "parquet":
+                    read_parquet(path)
+                else:
+                    check_sums(path)
+            except InputError as error:
+                raise InputError(f"{error}; remove this file: --resume makes it anew") from error
 
     @property
     def complete(self) -> bool:

@@ -175,7 +175,8 @@ def facts(a: Assessment) -> list[str]:
         line = f"Manifold: {m['name']}, {m['n']} features of {m['n_features']} dimensions, {m['components']} parts"
         if m.get("log_likelihood") is not None:
             ended = "converged" if m.get("converged") else "not converged"
-            line += f", EM {ended} after {m.get('iterations')} steps"
+            steps = "training {} after {} epochs" if m["name"] == "flow" else "EM {} after {} steps"
+            line += f", {steps.format(ended, m.get('iterations'))}"
             line += f", log-likelihood {m['log_likelihood']:.3f} per feature"
         lines.append(line + ".")
     if a.fidelity is not None:
