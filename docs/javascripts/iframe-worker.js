@@ -8,15 +8,25 @@ if (location.protocol === "file:") {
       frame.hidden = true;
       document.body.append(frame);
       this.inside = frame.contentWindow;
-      this.inside.postMessage = (data) => this.dispatchEvent(new MessageEvent("message", { data }));
+      this.inside.postMessage = (data) => {
+        this.dispatchEvent(new MessageEvent("message", { data }));
+        this.answered();
+      };
       const script = frame.contentDocument.createElement("script");
       script.src = url;
-      this.loaded = new Promise((resolve) => script.addEventListener("load", resolve));
+      this.free = new Promise((resolve) => script.addEventListener("load", resolve));
       frame.contentDocument.body.append(script);
     }
 
+    // One message after the other: each is answered once, and a query must not overtake the set-up of the index.
     postMessage(data) {
-      this.loaded.then(() => this.inside.dispatchEvent(new MessageEvent("message", { data })));
+      this.free = this.free.then(
+        () =>
+          new Promise((resolve) => {
+            this.answered = resolve;
+            this.inside.dispatchEvent(new MessageEvent("message", { data }));
+          }),
+      );
     }
   };
   window.Worker = window.IFrameWorker;
