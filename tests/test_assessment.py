@@ -442,3 +442,14 @@ def test_a_flow_is_not_said_to_be_fitted_by_em(toy: Toy, converged: bool) -> Non
     text = replace(a, manifold=fit).summary()
     assert "EM" not in text
     assert f"training {'' if converged else 'not '}converged after 7 epochs" in " ".join(text.split())
+
+
+def test_few_wrong_rows_are_told_beside_the_estimates(toy: Toy) -> None:
+    """With no wrong row the recalibrated λ is 1.0000 ± 0.0000: every format must say that the error is too small."""
+    rng = np.random.default_rng(0)
+    cal, ops = toy.outputs(300, rng), toy.outputs(300, rng)
+    right = cal.taken(np.flatnonzero(cal.correct))
+    for calibration, said in ((right, True), (cal, False)):
+        a = assess(calibration, ops)
+        told = any("calibration rows are wrong: the standard errors" in note for note in a.notes)
+        assert told == said

@@ -17,10 +17,12 @@ from infimum.bounds.base import check_confidence
 from infimum.caveats import contradicted, warnings_about
 from infimum.checks import Array, Real, check_matrix, exact_fraction
 from infimum.conformal import RAPS, Calibration, LambdaSummary, Score, calibrate
+from infimum.conformal.left_out import calibration_rows
 from infimum.conformal.scores import score_to_dict
 from infimum.conformal.success import Empty, Step
 from infimum.diagnostics.on_calibration import curves_on_calibration
 from infimum.errors import InputError
+from infimum.estimators.base import few_wrong
 from infimum.estimators.success_level import recalibrated_lambda
 from infimum.head import AnyHead
 from infimum.judging import Method, check_method, judging_bounds
@@ -225,6 +227,9 @@ def assess(
     success = None if found.accuracy is None else Success(found.accuracy, found.n)
     measured = measured_beside(certified, success, operation.weights is not None)
     certified = contradicted(certified, found.alike, measured)
+    few = few_wrong(calibration.correct[calibration_rows(conformal, len(calibration))])
+    if few is not None:
+        notes.append(few)
     return Assessment(
         network=name,
         n_classes=calibration.n_classes,

@@ -160,7 +160,7 @@ def cap(conformal: Calibration, value: float = 0.0, target: float | None = None)
     """A warning where the calibration is so small that λ ≤ n/(n+1) matters."""
     n, most = conformal.n, conformal.n / (conformal.n + 1)
     if n < FEW or value > most - 1 / (n + 1) or (target is not None and most < target):
-        return f"λ is capped at n/(n+1) = {floor4(most)}: the calibration has {n} rows"
+        return f"λ is capped at n/(n+1) = {most:.4f}: the calibration has {n} rows"
     return None
 
 
