@@ -31,8 +31,8 @@ from infimum.manifold.by_name import Bandwidth, ManifoldName, fit_manifold, with
 from infimum.manifold.fidelity import Fidelity
 from infimum.manifold.held_out import drawn_by_weight, held_out_fidelity
 from infimum.manifold.selection import fit_candidate
-from infimum.measured import measured_beside
 from infimum.manifold_source import features_and_head, why_no_manifold
+from infimum.measured import measured_beside
 from infimum.outputs import Outputs, check_one_network
 from infimum.overlap import rows_also_in
 from infimum.provenance import origin

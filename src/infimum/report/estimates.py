@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 
 from infimum.estimators import Estimates
-from infimum.report.figures import alike, printable
 from infimum.report.text import WIDTH
 from infimum.rounding import estimated
+from infimum.wording import alike, printable
 
 NAMES = {
     "success_level": "λ, mean success level",

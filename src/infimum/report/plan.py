@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 
 from infimum.certification.planning import Need, Plan
-from infimum.report.figures import named
 from infimum.report.text import WIDTH
 from infimum.rounding import floored, percent, unrounded
+from infimum.wording import named
 
 EXACT = (
     "Clopper–Pearson is exact: from the number given on, any number of labels does; in brackets the smallest that "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from infimum.manifold.selection import Selection
-from infimum.report.figures import printable
+from infimum.wording import printable
 
 HEAD = ("manifold", "λ on samples − λ held out", "log-likelihood", "verdict")
 
