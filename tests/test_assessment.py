@@ -85,7 +85,7 @@ def test_auto_shows_what_it_chose_from(toy: Toy, data: dict[str, Outputs], tmp_p
     a.save(tmp_path)
     assert Assessment.load(tmp_path) == a
     kernel = next(c for c in a.selection.candidates if c.name == "kernel")
-    figures = f"{kernel.difference:+.4f} ± {kernel.standard_error:.4f}"
+    figures = f"{signed(kernel.difference)} ± {kernel.standard_error:.4f}"
     pages = [(tmp_path / f"report.{kind}").read_text() for kind in ("md", "html")]
     for text in (a.summary(), *pages):
         assert figures in text
