@@ -15,7 +15,7 @@ from infimum.bounds import Bound, confidence_floor, marginal_conformal, predicti
 from infimum.conformal import LAC, RAPS, calibrate
 from infimum.estimators import recalibrated_success_level
 from infimum.judging import check_method
-from infimum.rounding import floor4
+from infimum.rounding import floor4, signed
 from infimum.sampling import Batch
 
 STOP = Stopping("samples", max_samples=4000, batch=2000)
