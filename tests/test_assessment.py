@@ -15,7 +15,7 @@ from infimum.bounds import Bound, confidence_floor, marginal_conformal, predicti
 from infimum.conformal import LAC, RAPS, calibrate
 from infimum.estimators import recalibrated_success_level
 from infimum.judging import check_method
-from infimum.rounding import floor4
+from infimum.rounding import floor4, signed
 from infimum.sampling import Batch
 
 STOP = Stopping("samples", max_samples=4000, batch=2000)
@@ -85,7 +85,7 @@ def test_auto_shows_what_it_chose_from(toy: Toy, data: dict[str, Outputs], tmp_p
     a.save(tmp_path)
     assert Assessment.load(tmp_path) == a
     kernel = next(c for c in a.selection.candidates if c.name == "kernel")
-    figures = f"{kernel.difference:+.4f} ± {kernel.standard_error:.4f}"
+    figures = f"{signed(kernel.difference)} ± {kernel.standard_error:.4f}"
     pages = [(tmp_path / f"report.{kind}").read_text() for kind in ("md", "html")]
     for text in (a.summary(), *pages):
         assert figures in text
@@ -442,3 +442,14 @@ def test_a_flow_is_not_said_to_be_fitted_by_em(toy: Toy, converged: bool) -> Non
     text = replace(a, manifold=fit).summary()
     assert "EM" not in text
     assert f"training {'' if converged else 'not '}converged after 7 epochs" in " ".join(text.split())
+
+
+def test_few_wrong_rows_are_told_beside_the_estimates(toy: Toy) -> None:
+    """With no wrong row the recalibrated λ is 1.0000 ± 0.0000: every format must say that the error is too small."""
+    rng = np.random.default_rng(0)
+    cal, ops = toy.outputs(300, rng), toy.outputs(300, rng)
+    right = cal.taken(np.flatnonzero(cal.correct))
+    for calibration, said in ((right, True), (cal, False)):
+        a = assess(calibration, ops)
+        told = any("calibration rows are wrong: the standard errors" in note for note in a.notes)
+        assert told == said

@@ -98,7 +98,7 @@ def test_the_architecture_page_names_files_that_are_there() -> None:
         ("cli/options.py", "class ScoreName"),
         ("manifold/by_name.py", "ManifoldName"),
         ("cli/assess.py", "class ManifoldName"),
-        ("report/figures.py", "METHODS"),
+        ("wording.py", "METHODS"),
         ("judging.py", "Method = "),
     ):
         assert name in (package / file).read_text(encoding="utf-8")

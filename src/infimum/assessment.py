@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -15,12 +15,14 @@ from infimum.bounds import (
 )
 from infimum.bounds.base import check_confidence
 from infimum.caveats import contradicted, warnings_about
-from infimum.checks import Array, Real, check_matrix, exact_fraction
+from infimum.checks import Array, Real, exact_fraction
 from infimum.conformal import RAPS, Calibration, LambdaSummary, Score, calibrate
+from infimum.conformal.left_out import calibration_rows
 from infimum.conformal.scores import score_to_dict
 from infimum.conformal.success import Empty, Step
 from infimum.diagnostics.on_calibration import curves_on_calibration
 from infimum.errors import InputError
+from infimum.estimators.base import few_wrong
 from infimum.estimators.success_level import recalibrated_lambda
 from infimum.head import AnyHead
 from infimum.judging import Method, check_method, judging_bounds
@@ -29,6 +31,7 @@ from infimum.manifold.by_name import Bandwidth, ManifoldName, fit_manifold, with
 from infimum.manifold.fidelity import Fidelity
 from infimum.manifold.held_out import drawn_by_weight, held_out_fidelity
 from infimum.manifold.selection import fit_candidate
+from infimum.manifold_source import features_and_head, why_no_manifold
 from infimum.measured import measured_beside
 from infimum.outputs import Outputs, check_one_network
 from infimum.overlap import rows_also_in
@@ -40,10 +43,6 @@ from infimum.stream import OutputsStream
 from infimum.stream_features import StreamFeatures
 
 logger = logging.getLogger("infimum")
-
-ENOUGH = 2000
-"""From so many operation inputs on, λ of the inputs themselves is nearer to λ of the operation, on average over the
-study's networks, than λ on samples of any manifold (docs/manifolds.md)."""
 
 
 def assess(
@@ -128,7 +127,7 @@ def assess(
     score = RAPS() if score is None else score
     confidence, method = check_confidence(confidence), check_method(method)
     wanted = None if target is None else float(exact_fraction(target, "target"))
-    source = _features_and_head(manifold, head, manifold_data, operation, calibration.n_classes)
+    source = features_and_head(manifold, head, manifold_data, operation, calibration.n_classes)
     conformal = calibrate(
         calibration.logits,
         calibration.known_labels,
@@ -164,7 +163,7 @@ def assess(
     likeness: Fidelity | None = None
     estimate, interrupted, manifold_lambda, samples = on_operation, False, None, None
     if source is None:
-        notes.append(_why_no_manifold(manifold, head, operation))
+        notes.append(why_no_manifold(manifold, head, operation))
         notes.extend(without_effect("none", components, covariance, bandwidth))
     else:
         notes.extend(without_effect(manifold or "kernel", components, covariance, bandwidth))
@@ -225,6 +224,9 @@ def assess(
     success = None if found.accuracy is None else Success(found.accuracy, found.n)
     measured = measured_beside(certified, success, operation.weights is not None)
     certified = contradicted(certified, found.alike, measured)
+    few = few_wrong(calibration.correct[calibration_rows(conformal, len(calibration))])
+    if few is not None:
+        notes.append(few)
     return Assessment(
         network=name,
         n_classes=calibration.n_classes,
@@ -271,58 +273,6 @@ def assess(
         incorrect=found.incorrect,
         pearson=found.pearson,
     )
-
-
-def _features_and_head(
-    manifold: str | None,
-    head: AnyHead | None,
-    manifold_data: Array | None,
-    operation: Outputs | OutputsStream,
-    n_classes: int,
-) -> tuple[Array, AnyHead] | None:
-    """Features the manifold is fitted to and their head, or None where no manifold is wanted, of use or possible."""
-    if manifold not in (None, *get_args(ManifoldName)):
-        raise InputError(f"manifold must be one of {', '.join(get_args(ManifoldName))}, not {manifold!r}")
-    if head is not None and head.n_classes != n_classes:
-        raise InputError(f"{head.name} has {head.n_classes} classes, the calibration has {n_classes}")
-    own = (operation.first if isinstance(operation, OutputsStream) else operation).features
-    features = own if manifold_data is None else manifold_data
-    if manifold == "none":
-        return None
-    if features is not None and head is not None:
-        source = check_matrix(features, "manifold features", head.n_features), head
-        return None if manifold is None and manifold_data is None and _enough(operation) else source
-    if manifold is not None:
-        missing = (
-            "the prediction layer (head)"
-            if head is None
-            else "features: manifold data, or those of the operation"
-        )
-        raise InputError(f"the {manifold} manifold needs {missing}")
-    if manifold_data is not None:
-        raise InputError("manifold data needs the prediction layer (head) that reads the features")
-    return None
-
-
-def _why_no_manifold(manifold: str | None, head: AnyHead | None, operation: Outputs | OutputsStream) -> str:
-    if manifold == "none":
-        return "no manifold was asked for: λ is that of the operation inputs"
-    features = (operation.first if isinstance(operation, OutputsStream) else operation).features
-    missing = [what for what, have in (("head", head), ("features", features)) if have is None]
-    if not missing:
-        return (
-            f"nothing is sampled: of {ENOUGH} or more operation inputs λ needs no manifold, and none would bring it "
-            'nearer on average; to sample all the same, name one, as --manifold kernel (manifold="kernel")'
-        )
-    return f"without {' and '.join(missing)} nothing is sampled: λ is that of the operation inputs"
-
-
-def _enough(operation: Outputs | OutputsStream) -> bool:
-    """Whether the operation, weighted or not, counts as ENOUGH inputs: by Kish's effective number (Σw)²/Σw²."""
-    if operation.weights is None:
-        return len(operation) >= ENOUGH
-    weights = np.asarray(operation.weights, dtype=np.float64)
-    return float(weights.sum() ** 2 / (weights**2).sum()) >= ENOUGH
 
 
 def _why_withheld(

@@ -10,10 +10,10 @@ from infimum.bounds.clopper_pearson import labels_needed, successes_needed, succ
 from infimum.checks import Real, exact_fraction
 from infimum.comparison.inputs import hashes
 from infimum.errors import InputError
-from infimum.measured import measured_of
-from infimum.report.figures import alike, contradicted, named
+from infimum.measured import contradicted, measured_of
 from infimum.results import Assessment
 from infimum.rounding import floor4, percent, unrounded
+from infimum.wording import alike, named
 
 BINOMIAL = "clopper_pearson"
 

@@ -70,3 +70,11 @@ def measured_of(a: Assessment) -> Measured | None:
         return measured_beside(a.certified, a.success, weighted)
     except InputError:
         return None
+
+
+def contradicted(a: Assessment) -> bool:
+    """Whether the data, or labels of the operation, contradict what every bound assumes: that the two are alike."""
+    measured = measured_of(a)
+    return (a.exchangeability is not None and a.exchangeability.rejected) or (
+        measured is not None and measured.rejected
+    )

@@ -50,18 +50,35 @@ def signed(difference: float) -> str:
     return f"{difference:+.4f}".replace("-", "−")
 
 
-def percent(confidence: float) -> str:
-    """A confidence as a percentage, without losing digits.
+def signed_interval(low: float, high: float) -> str:
+    """An interval of a difference in brackets, four digits, its ends rounded outwards.
 
-    >>> percent(0.999)
-    '99.9 %'
-    >>> percent(0.9999999999999)
-    '99.99999999999 %'
+    >>> signed_interval(-0.00123, 0.00123)
+    '[-0.0013, +0.0013]'
     """
-    text = f"{confidence * 100:.10g}"
-    if text == "100" and confidence < 1:
-        text = f"{Decimal(repr(float(confidence))) * 100:f}".rstrip("0")
-    return f"{text} %"
+    return f"[{_rounded(low, 4, ROUND_FLOOR, '+')}, {_rounded(high, 4, ROUND_CEILING, '+')}]"
+
+
+def error_interval(low: float, high: float, digits: int) -> str:
+    """The interval of an error rate in percent, of an accuracy in [low, high]; its ends are rounded outwards.
+
+    >>> error_interval(0.91239, 0.98761, 2)
+    '[1.23%, 8.77%]'
+    """
+    ends = (100 * (1 - Decimal(repr(float(accuracy)))) for accuracy in (high, low))
+    return "[{}%, {}%]".format(
+        *(_quantized(end, digits, way) for end, way in zip(ends, (ROUND_FLOOR, ROUND_CEILING), strict=True))
+    )
+
+
+def percent(confidence: float) -> str:
+    """A confidence as a percentage; digits beyond the tenth after the point are cut off.
+
+    >>> percent(0.999), percent(0.9), percent(0.9999999999999)
+    ('99.9 %', '90 %', '99.9999999999 %')
+    """
+    text = f"{_quantized(100 * Decimal(repr(float(confidence))), 10, ROUND_FLOOR):f}"
+    return f"{text.rstrip('0').rstrip('.')} %"
 
 
 def unrounded(value: float) -> str:
@@ -73,5 +90,9 @@ def unrounded(value: float) -> str:
     return f"{Decimal(repr(float(value))):f}"
 
 
-def _rounded(value: float, digits: int, rounding: str) -> str:
-    return f"{Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-digits), rounding):f}"
+def _rounded(value: float, digits: int, rounding: str, sign: str = "") -> str:
+    return f"{_quantized(Decimal(repr(float(value))), digits, rounding):{sign}f}"
+
+
+def _quantized(value: Decimal, digits: int, rounding: str) -> Decimal:
+    return value.quantize(Decimal(1).scaleb(-digits), rounding)

@@ -9,9 +9,9 @@ from infimum.errors import InputError
 from infimum.gates import LABEL_ANEW, what_would_do
 from infimum.measured import Measured, measured_beside
 from infimum.outputs import Outputs
-from infimum.report.figures import printable
 from infimum.results import Success
 from infimum.rounding import floor4, percent, unrounded
+from infimum.wording import printable
 
 
 def assert_reliable(

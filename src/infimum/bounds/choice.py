@@ -17,6 +17,7 @@ from infimum.bounds.base import Bound, check_confidence
 from infimum.bounds.observations import check_bounded, check_correct
 from infimum.checks import Array, Real, check_seed
 from infimum.errors import InputError
+from infimum.rounding import floored
 
 Candidate = Callable[[Array, float], Bound]
 """A bound as a function of what is right and the confidence; all else it needs is fixed in it beforehand."""
@@ -45,7 +46,8 @@ def best(candidates: Mapping[str, Candidate], correct: Any, confidence: Real = 0
     share = 1.0 - (1.0 - confidence) / len(candidates)
     tried = [make(right, share) for make in candidates.values()]
     found = max(tried, key=lambda bound: bound.value)
-    how = f"the largest of {names}, each at confidence {share:.6g}: the error was split over all of them"
+    shown = floored(share, 6).rstrip("0")
+    how = f"the largest of {names}, each at confidence {shown}: the error was split over all of them"
     # All must hold together, so one that holds only in the limit makes the choice hold only in the limit.
     asymptotic = any(bound.validity == "asymptotic" for bound in tried)
     return replace(

@@ -36,10 +36,10 @@ def check(
     from infimum.budget import SUMMARY, load_budget
     from infimum.files import check_can_make, make_directory, write_bytes
     from infimum.gates import gates_of
-    from infimum.report.figures import printable
     from infimum.report.gates import to_summary
     from infimum.report.junit import Suite, to_junit
     from infimum.results import Assessment
+    from infimum.wording import printable
 
     asked = load_budget(budget)
     if asked.out is not None:

@@ -11,7 +11,13 @@ from infimum.conformal.fitting import set_aside, true_ranks
 
 
 def calibration_rows(calibration: Calibration, n: int) -> Int[np.ndarray, " rows"]:
-    """Which of the n labelled rows given to `calibrate` the calibration holds: all but those set aside to tune."""
+    """Which of the n labelled rows given to `calibrate` the calibration holds: all but those set aside to tune.
+
+    >>> import numpy as np
+    >>> from infimum.conformal import calibrate
+    >>> calibration_rows(calibrate(np.eye(3), np.arange(3)), 3).tolist()
+    [0, 1, 2]
+    """
     return np.arange(n) if calibration.n == n else set_aside(n, calibration.seed)[0]
 
 

@@ -222,3 +222,15 @@ class LambdaSummary:
         if self.empty == "nan":
             return weight[:1], table
         return weight, np.stack([table, np.zeros_like(table) if self.empty == "zero" else table])
+
+
+def calibration_error_of_difference(one: LambdaSummary, other: LambdaSummary) -> float:
+    """Standard error of the difference of two λ from the calibration that they share: sd(G₁ − G₂)/√n (METHOD §3).
+
+    >>> summary = LambdaSummary(n_calibration=3)
+    >>> summary.add(TopTwo(np.array([0, 1]), np.array([4, 4]), np.array([1, 2])))
+    >>> calibration_error_of_difference(summary, summary)
+    0.0
+    """
+    n = one.n_calibration
+    return float(np.std(one.share_above - other.share_above, ddof=1) * math.sqrt(n) / (n + 1))

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from infimum.checks import Array, check_seed
 from infimum.errors import InputError
@@ -54,6 +54,21 @@ def check_pair(calibration: Outputs, operation: Outputs, seed: int) -> None:
 def made(value: float, standard_error: float, method: str, about: str) -> Estimate:
     """The estimate, its value kept in [0, 1]; the note says what it is and that it is no guarantee."""
     return Estimate(min(1.0, max(0.0, value)), standard_error, method, f"{about}: {NO_GUARANTEE}")
+
+
+def few_wrong(correct: Bool[np.ndarray, " n"]) -> str | None:
+    """What to know of standard errors where hardly any calibration row is wrong; None where enough are.
+
+    >>> few_wrong(np.array([True, True, False]))
+    'only 1 of the 3 calibration rows are wrong: the standard errors of estimates of the accuracy are too small'
+    """
+    wrong = int((~correct).sum())
+    if wrong >= FEW_WRONG:
+        return None
+    return (
+        f"only {wrong} of the {len(correct)} calibration rows are wrong: the standard errors of estimates of the "
+        "accuracy are too small"
+    )
 
 
 def mean(values: Array, weights: Array | None) -> float:

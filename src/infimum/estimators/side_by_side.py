@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +9,11 @@ import infimum
 from infimum.bounds import Exchangeability, exchangeability
 from infimum.caveats import FEW, calibration_rows_in, not_alike, saturation
 from infimum.estimators.average_confidence import average_confidence, difference_of_confidences
-from infimum.estimators.base import FEW_WRONG, Estimate
+from infimum.estimators.base import Estimate, few_wrong
 from infimum.estimators.calibrated_confidence import calibrated_confidence
 from infimum.estimators.success_level import recalibrated_success_level, success_level
 from infimum.estimators.thresholded_confidence import thresholded_confidence
+from infimum.files import json_text
 from infimum.outputs import Outputs
 from infimum.overlap import rows_also_in
 
@@ -53,7 +53,7 @@ class Estimates:
 
     def to_json(self) -> str:
         """The JSON document; finite numbers only."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text(self.to_dict())
 
 
 def estimate(calibration: Outputs, operation: Outputs, *, seed: int = 0) -> Estimates:
@@ -80,13 +80,10 @@ def estimate(calibration: Outputs, operation: Outputs, *, seed: int = 0) -> Esti
         thresholded_confidence(calibration, operation, by="negative_entropy", seed=seed),
     )
     alike = exchangeability(calibration, operation, seed=seed)
-    wrong = int((~calibration.correct).sum())
     warnings = (
         not_alike(alike),
         calibration_rows_in(int(rows_also_in(calibration, operation).sum()), len(operation)),
-        f"only {wrong} of the {len(calibration)} calibration rows are wrong: the standard errors are too small"
-        if wrong < FEW_WRONG
-        else None,
+        few_wrong(calibration.correct),
         f"only {len(operation)} operation inputs" if len(operation) < FEW else None,
         "the calibration's weights are not used" if calibration.weights is not None else None,
         saturation("calibration", calibration.saturated, len(calibration)),

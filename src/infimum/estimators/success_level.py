@@ -10,7 +10,7 @@ from jaxtyping import Float
 from infimum.checks import Array
 from infimum.conformal import Calibration, LambdaSummary, Score, calibrate
 from infimum.conformal.left_out import calibration_rows, left_out_counts
-from infimum.estimators.base import FEW_WRONG, Estimate, check_pair, made
+from infimum.estimators.base import Estimate, check_pair, few_wrong, made
 from infimum.estimators.isotonic import recalibrated
 from infimum.outputs import Outputs
 
@@ -85,11 +85,8 @@ def recalibrated_lambda(
         "λ(x) replaced by the share of correct calibration rows at that λ(x)",
         squared[counts],
     )
-    wrong = int((~correct).sum())
-    if wrong >= FEW_WRONG:
-        return found
-    few = f"; only {wrong} of the {n} calibration rows are wrong: its standard error is too small"
-    return replace(found, note=found.note + few)
+    few = few_wrong(correct)
+    return found if few is None else replace(found, note=f"{found.note}; {few}")
 
 
 def left_out_ranks(conformal: Calibration, labelled: Outputs) -> Float[np.ndarray, " n"]:

@@ -27,7 +27,8 @@ def log_assessment(assessment: Assessment, run_id: str | None = None, prefix: st
         import mlflow
     except ModuleNotFoundError as error:
         raise MissingExtraError("logging to MLflow", "mlflow") from error
-    from infimum.report.figures import printable, verdict
+    from infimum.report.figures import verdict
+    from infimum.wording import printable
 
     client: Any = mlflow.MlflowClient()
     if run_id is None:

@@ -16,6 +16,7 @@ from jaxtyping import Float
 
 from infimum.checks import Array, check_matrix, check_seed
 from infimum.conformal import Calibration, LambdaSummary
+from infimum.conformal.summary import calibration_error_of_difference
 from infimum.errors import InputError
 from infimum.head import AnyHead, Head
 from infimum.manifold.base import Manifold
@@ -85,11 +86,13 @@ def fidelity(
     held_out: Float[np.ndarray, "m d"],
     samples: int = SAMPLES,
     seed: int = 0,
+    weights: Float[np.ndarray, " m"] | None = None,
 ) -> Fidelity:
     """Compare a manifold with real features `held_out` (m, d) that it was not fitted to. Same seed, same result.
 
-    An estimate, not a test: a difference of more than two standard errors is likely to be the manifold's. Raises
-    InputError when the features do not fit the head.
+    With `weights` (m,) of the held-out features, what the manifold was fitted to is taken to be weighted alike, its
+    rows worth as much each. An estimate, not a test: a difference of more than two standard errors is likely to be
+    the manifold's. Raises InputError when the features do not fit the head, or no weight is above 0.
 
     >>> from infimum.conformal import calibrate
     >>> from infimum.manifold import fit_kernel
@@ -100,36 +103,37 @@ def fidelity(
     (True, True)
     """
     real = head.logits(check_matrix(held_out, "held_out", head.n_features))
+    rows = len(real)
+    if weights is not None:
+        if not weights.any():
+            raise InputError("the weights of the features held out are all 0")
+        real, weights = real[weights > 0], weights[weights > 0]
     rng = np.random.default_rng(np.random.SeedSequence(check_seed(seed), spawn_key=(0xF1D,)))
     law = manifold.push_forward(head) if isinstance(head, Head) else manifold
     summaries = LambdaSummary(calibration.n), LambdaSummary(calibration.n)
-    above = [np.zeros(calibration.n) for _ in summaries]
-    counts = calibration.top_two(real)
-    summaries[1].add(counts)
-    above[1] += _runner_up_counts(counts.count_second, calibration.n)
+    summaries[1].add(calibration.top_two(real), weights)
     kept: list[Array] = []
     while summaries[0].n < samples:
         drawn = law.sample(min(20_000, samples - summaries[0].n), rng)
         logits = drawn if isinstance(head, Head) else head.logits(drawn)
-        counts = calibration.top_two(logits, None, summaries[0].n, "samples")
-        summaries[0].add(counts)
-        above[0] += _runner_up_counts(counts.count_second, calibration.n)
+        summaries[0].add(calibration.top_two(logits, None, summaries[0].n, "samples"))
         if not kept:
             kept.append(logits[: max(COMPARED, 1)])
-    gap = above[0] / summaries[0].n - above[1] / summaries[1].n
-    n = calibration.n
-    calibrating = float(np.std(gap, ddof=1)) * math.sqrt(n) / (n + 1) if n > 1 else 0.5
-    fitted = summaries[1].sampling_error * math.sqrt(len(real) / manifold.fit.n)
-    auc, auc_error = _auc(kept[0], real[:COMPARED], seed)
+    # Kish's number of the rows fitted to: as many to a row as of those held out.
+    fitted = summaries[1].sampling_error * math.sqrt(rows / manifold.fit.n)
+    auc, auc_error = _auc(kept[0], real[:COMPARED], seed, None if weights is None else weights[:COMPARED])
     has_density = isinstance(head, Head) and head.n_classes <= MOST_CLASSES
     densities = log_density(law, real) if has_density else None
-    likelihood = None if densities is None else float(densities.mean())
+    likelihood = None if densities is None else float(np.average(densities, weights=weights))
     return Fidelity(
         manifold=manifold.fit.name,
         lambda_samples=summaries[0].value,
         lambda_real=summaries[1].value,
         standard_error=math.hypot(
-            calibrating, summaries[0].sampling_error, summaries[1].sampling_error, fitted
+            calibration_error_of_difference(*summaries),
+            summaries[0].sampling_error,
+            summaries[1].sampling_error,
+            fitted,
         ),
         auc=auc,
         auc_error=auc_error,
@@ -149,14 +153,7 @@ def _shares(summary: LambdaSummary) -> tuple[float, ...]:
     return tuple((counts / weight.sum()).tolist())
 
 
-def _runner_up_counts(count_second: Array, n: int) -> Float[np.ndarray, " n"]:
-    """For each sorted calibration score, how many inputs have a runner-up above it: m G(s_i) of METHOD §3."""
-    histogram = np.bincount(count_second, minlength=n + 2).astype(np.float64)
-    counts: Array = np.cumsum(histogram[: n + 1])[:0:-1]
-    return counts
-
-
-def _auc(samples: Array, real: Array, seed: int) -> tuple[float | None, float | None]:
+def _auc(samples: Array, real: Array, seed: int, weights: Array | None) -> tuple[float | None, float | None]:
     """Cross-validated AUC of a logistic regression on log-probabilities, their squares and probabilities.
 
     The squares show spreads, the probabilities the share of unsure inputs. None with fewer than 2 × FOLDS rows.
@@ -171,11 +168,22 @@ def _auc(samples: Array, real: Array, seed: int) -> tuple[float | None, float | 
     a, b = len(samples), len(real)
     if min(a, b) < 2 * FOLDS:
         return None, None
+    ours = np.ones(b) if weights is None else weights / weights.mean()
+    weight = np.concatenate([np.ones(a), ours])
     logs = np.maximum(log_softmax(np.concatenate([samples, real]).astype(np.float64), axis=1), -30.0)
     columns = np.concatenate([logs, logs**2, np.exp(logs)], axis=1)
     is_sample = np.arange(a + b) < a
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=1000))
-    scores = cross_val_predict(model, columns, is_sample, cv=folds, method="decision_function")
-    # Mann and Whitney: the variance of the AUC of two samples of one law.
-    return float(roc_auc_score(is_sample, scores)), math.sqrt((a + b + 1) / (12 * a * b))
+    scores = cross_val_predict(
+        model,
+        columns,
+        is_sample,
+        cv=folds,
+        method="decision_function",
+        params={"logisticregression__sample_weight": weight},
+    )
+    # Mann and Whitney: the variance of the AUC of two samples of one law; b by Kish's number.
+    effective = b**2 / (ours**2).sum()
+    error = math.sqrt((a + effective + 1) / (12 * a * effective))
+    return float(roc_auc_score(is_sample, scores, sample_weight=weight)), error

@@ -38,7 +38,7 @@ def held_out_fidelity(
     """Fit to a random half of the features (n, d), compare with the other; 2,000 rows each at most.
 
     `first` is what the fit to all of them told of itself; that manifold comes nearer, if anything. With `weights`
-    each half is drawn from by weight, so no feature is on both sides. Same seed, same result. Raises InputError
+    the fit is to draws from its half, and the other half is weighted. Same seed, same result. Raises InputError
     for fewer than 100 features, for a manifold whose second fit would take long, and as `fit` does.
 
     >>> from infimum.conformal import calibrate
@@ -58,10 +58,11 @@ def held_out_fidelity(
     if first.name == "flow" or full_em:
         raise InputError(f"a second fit of the {first.name} would take long; manifold.fidelity does it")
     rows = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0x4E1D,))).permutation(n)
-    fitted, held_out = (
-        features[drawn_by_weight(half, weights, seed)] for half in (rows[:size], rows[size : 2 * size])
-    )
-    return fidelity(fit(fitted), head, calibration, held_out, SAMPLES, seed)
+    ours, theirs = rows[:size], rows[size : 2 * size]
+    law = fit(features[drawn_by_weight(ours, weights, seed)])
+    # Held-out features keep their weights: drawn by them, copies would count as independent ones.
+    own = None if weights is None else weights[theirs]
+    return fidelity(law, head, calibration, features[theirs], SAMPLES, seed, own)
 
 
 def drawn_by_weight(rows: Array, weights: Array | None, seed: int) -> Array:
@@ -74,7 +75,7 @@ def drawn_by_weight(rows: Array, weights: Array | None, seed: int) -> Array:
         return rows
     own = weights[rows]
     if own.sum() <= 0:
-        raise InputError("the weights of the features held out are all 0")
+        raise InputError("the weights of the features to fit to are all 0")
     n = len(rows)
     start = np.random.default_rng([seed, 0x3E1]).random()
     drawn = np.searchsorted(np.cumsum(own) / own.sum(), (start + np.arange(n)) / n)

@@ -31,6 +31,7 @@ from jaxtyping import Float, Int
 
 from infimum.checks import Array, check_matrix, check_seed
 from infimum.conformal import Calibration, LambdaSummary
+from infimum.conformal.summary import calibration_error_of_difference
 from infimum.errors import InputError
 from infimum.head import AnyHead, Head
 from infimum.manifold.base import Manifold
@@ -227,7 +228,7 @@ class _Trial:
         likelihood = float(np.concatenate(densities).mean())
         difference = drawn.value - self.real.value
         error = math.hypot(
-            _calibration_part(drawn, self.real), drawn.sampling_error, self.real.sampling_error
+            calibration_error_of_difference(drawn, self.real), drawn.sampling_error, self.real.sampling_error
         )
         made = Candidate(
             name, "passed", True, difference, error, likelihood if likelihood > -math.inf else None
@@ -267,14 +268,6 @@ class _Directions(Head):
         return _Directions(
             self.weight @ head.weight, self.logits(np.asarray(head.bias)[None])[0], "directions"
         )
-
-
-def _calibration_part(one: LambdaSummary, other: LambdaSummary) -> float:
-    """Standard error of the difference of two λ from the calibration they share: sd(G₁ − G₂)/√n (METHOD §3)."""
-    n = one.n_calibration
-    if n < 2:
-        return 0.5
-    return float(np.std(one.share_above - other.share_above, ddof=1)) * math.sqrt(n) / (n + 1)
 
 
 def _likelihood(candidate: Candidate) -> float:

@@ -6,9 +6,9 @@ import textwrap
 
 from infimum.bounds import Bound
 from infimum.certification.certificate import Certificate
-from infimum.report.figures import alike, named, printable
 from infimum.report.text import WIDTH
 from infimum.rounding import floor4, percent, unrounded
+from infimum.wording import alike, named, printable
 
 EACH_ALONE = (
     "Each bound holds with its own confidence; the first, named before the labels were seen, is the one that judges. "

@@ -5,8 +5,9 @@ from __future__ import annotations
 import textwrap
 
 from infimum.estimators import Estimates
-from infimum.report.figures import alike, printable
 from infimum.report.text import WIDTH
+from infimum.rounding import estimated
+from infimum.wording import alike, printable
 
 NAMES = {
     "success_level": "λ, mean success level",
@@ -32,7 +33,7 @@ def to_text(found: Estimates) -> str:
     lines = [f"{'':{label}}  estimate{'' if truth is None else '             error'}"]
     for e in found.estimates:
         error = "" if truth is None else f"   {e.value - truth:+.4f}"
-        lines.append(f"{NAMES[e.method]:{label}}  {e.value:.4f} ± {e.standard_error:.4f}{error}")
+        lines.append(f"{NAMES[e.method]:{label}}  {estimated(e.value, e.standard_error)}{error}")
     if truth is not None:
         lines.append(
             f"{'λ*, accuracy':{label}}  {truth:.4f}            {found.n_operation} labelled operation inputs"

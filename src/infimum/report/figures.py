@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from infimum.bounds import Bound, Exchangeability
-from infimum.measured import measured_of
+from infimum.bounds import Bound
+from infimum.measured import contradicted
 from infimum.results import Assessment, LambdaEstimate
 from infimum.rounding import estimated, floor4, percent, signed, unrounded
+from infimum.wording import alike, named
 
 NO_GUARANTEE = (
     "λ is an estimate, not a guarantee: per-input coverage cannot be had without assumptions on the "
@@ -25,27 +26,6 @@ FIDELITY = (
     "tell samples from features (AUC 0.5). The log-likelihood serves to compare mixtures: more is nearer; that of a "
     "narrow kernel is low by its nature."
 )
-
-METHODS = {
-    "clopper_pearson": "Clopper–Pearson",
-    "anytime": "anytime-valid",
-    "class_profile": "class profile",
-    "recalibrated_success_level": "recalibrated λ",
-    "marginal_conformal": "marginal conformal",
-    "confidence_floor": "confidence floor",
-    "prediction_powered": "prediction-powered (PPI++)",
-    "prediction_powered_betting": "prediction-powered, betting",
-    "stratified_chernoff": "stratified, Chernoff",
-    "stratified_bootstrap": "stratified, bootstrap",
-    "stratified_signed_root": "stratified, signed root",
-    "stratified_e_process": "stratified, e-process",
-    "stratified_bonferroni": "stratified, Bonferroni",
-}
-
-
-def named(method: str) -> str:
-    """What a method is called in print."""
-    return METHODS.get(method, printable(method))
 
 
 class Figure(NamedTuple):
@@ -68,14 +48,6 @@ def verdict(a: Assessment) -> str:
     if a.target.met and contradicted(a):
         met = "met, but only if labelled and operational inputs are alike, which a test REJECTS"
     return f"Target {unrounded(a.target.value)}: {met}. {sentence(a)}"
-
-
-def contradicted(a: Assessment) -> bool:
-    """Whether the data, or labels of the operation, contradict what every bound assumes: that the two are alike."""
-    measured = measured_of(a)
-    return (a.exchangeability is not None and a.exchangeability.rejected) or (
-        measured is not None and measured.rejected
-    )
 
 
 def sentence(a: Assessment) -> str:
@@ -195,31 +167,6 @@ def facts(a: Assessment) -> list[str]:
             "judges. The largest of several, picked afterwards, would hold with less."
         )
     return lines
-
-
-def alike(found: Exchangeability) -> str:
-    """What the test of calibration against operation says, in one sentence."""
-    compared = f"{found.n_calibration} and {found.n_operation} rows compared"
-    if found.rejected:
-        return f"Calibration against operation: NOT alike ({found.in_words}; {compared})."
-    return (
-        f"Calibration against operation: no difference found ({found.in_words}; {compared}), which is no proof "
-        "that there is none."
-    )
-
-
-def printable(text: str) -> str:
-    r"""Text from outside in one line, what cannot be shown (control characters, halves of letters) replaced.
-
-    The joiners that Persian, Indic scripts and emoji need stay; marks that turn the direction of text do not.
-
-    >>> printable("a\x1b[2J\nb")
-    'a�[2J b'
-    """
-    return "".join(
-        c if c.isprintable() or c in "\u200c\u200d" else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}"
-        for c in text
-    )
 
 
 def rests_on(bound: Bound) -> str:

@@ -13,8 +13,9 @@ from xml.etree import ElementTree as Xml
 
 from infimum.gates import Gate
 from infimum.measured import measured_of
-from infimum.report.figures import NO_GUARANTEE, printable, verdict
+from infimum.report.figures import NO_GUARANTEE, verdict
 from infimum.results import Assessment
+from infimum.wording import printable
 
 
 class Suite(NamedTuple):

@@ -15,13 +15,13 @@ from infimum.report.figures import (
     facts,
     fidelity_rows,
     figures,
-    printable,
     verdict,
 )
 from infimum.report.provenance import provenance_rows
 from infimum.report.selection import HEAD, selection_rows, selection_title
 from infimum.results import Assessment
 from infimum.rounding import floor4, interval, unrounded
+from infimum.wording import printable
 
 WORST = 10
 """Rows of each of the tables of what does worst: a comment on a pull request has no room for all."""

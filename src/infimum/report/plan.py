@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 
 from infimum.certification.planning import Need, Plan
-from infimum.report.figures import named
 from infimum.report.text import WIDTH
 from infimum.rounding import floored, percent, unrounded
+from infimum.wording import named
 
 EXACT = (
     "Clopper–Pearson is exact: from the number given on, any number of labels does; in brackets the smallest that "
@@ -22,7 +22,7 @@ def to_text(p: Plan) -> str:
     """What is planned for, the table, how to read it, and what it rests on."""
     about = (
         f"Labels needed to show a reliability of {unrounded(p.target)} with {percent(p.confidence)} confidence, "
-        f"if it is {floored(p.expected, 6).rstrip('0')}, by probability of success:"
+        f"if it is {floored(p.expected, 6).rstrip('0').rstrip('.')}, by probability of success:"
     )
     rows = [("", *(unrounded(need.success) for need in p.methods[0].needs))]
     for m in p.methods:

@@ -17,9 +17,9 @@ from infimum.errors import InputError, MissingExtraError
 from infimum.report.charts.base import on_calibration
 from infimum.report.charts.levels import Bins, fidelity_levels
 from infimum.report.charts.scale import probability_axis
-from infimum.report.figures import printable
 from infimum.report.rungs import rungs
 from infimum.results import Assessment
+from infimum.wording import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

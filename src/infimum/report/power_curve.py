@@ -8,8 +8,8 @@ from html import escape
 
 from infimum.certification.planning import Plan, PlannedMethod
 from infimum.checks import Real
-from infimum.report.figures import named
 from infimum.rounding import floored, unrounded
+from infimum.wording import named
 
 WIDTH, HEIGHT = 760, 420
 LEFT, RIGHT, TOP, BOTTOM = 60, 220, 40, 50

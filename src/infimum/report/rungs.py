@@ -8,9 +8,10 @@ import numpy as np
 
 from infimum.bounds import Bound
 from infimum.diagnostics.proportions import binomial_interval
-from infimum.report.figures import METHODS, rests_on
+from infimum.report.figures import rests_on
 from infimum.results import Assessment, LambdaEstimate
 from infimum.rounding import estimated, floor4, interval, percent
+from infimum.wording import named
 
 Kind = Literal["certified", "asymptotic", "estimate", "measured"]
 
@@ -45,7 +46,7 @@ def rungs(a: Assessment) -> list[Rung]:
     found.append(_lambda("λ on operation inputs", a.lambda_operation, ""))
     found += [
         Rung(
-            METHODS.get(e.method, e.method).capitalize(),
+            named(e.method).capitalize(),
             "estimate",
             e.value,
             estimated(e.value, e.standard_error),
@@ -73,7 +74,7 @@ def rungs(a: Assessment) -> list[Rung]:
 
 
 def _bound(b: Bound) -> Rung:
-    name = METHODS.get(b.method, b.method)
+    name = named(b.method)
     holds = f"with {percent(b.confidence)} confidence ({rests_on(b)}) if {' and '.join(b.assumptions)}."
     if b.validity == "asymptotic":
         return Rung(

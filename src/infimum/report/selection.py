@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from infimum.manifold.selection import Selection
-from infimum.report.figures import printable
+from infimum.rounding import signed
+from infimum.wording import printable
 
 HEAD = ("manifold", "λ on samples − λ held out", "log-likelihood", "verdict")
 
@@ -20,7 +21,7 @@ def selection_rows(s: Selection) -> list[tuple[str, ...]]:
             printable(c.name),
             ""
             if c.difference is None or c.standard_error is None
-            else f"{c.difference:+.4f} ± {c.standard_error:.4f}",
+            else f"{signed(c.difference)} ± {c.standard_error:.4f}",
             "" if c.log_likelihood is None else f"{c.log_likelihood:.3f}",
             "chosen" if c.passed and c.name == s.chosen else printable(c.verdict),
         )

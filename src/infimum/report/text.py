@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import textwrap
 
-from infimum.report.figures import NO_GUARANTEE, facts, figures, printable, verdict
+from infimum.report.figures import NO_GUARANTEE, facts, figures, verdict
 from infimum.report.selection import selection_table, selection_title
 from infimum.results import Assessment
+from infimum.wording import printable
 
 WIDTH = 100
 

@@ -6,7 +6,7 @@ from infimum.diagnostics.base import Curves, Diagnostics
 from infimum.report.charts.base import Chart, Series, on_calibration, thinned
 from infimum.report.charts.scale import Scale, round_step, short
 from infimum.report.charts.svg import Plot
-from infimum.rounding import floor4
+from infimum.rounding import error_interval, floor4
 
 POINTS = 100
 
@@ -40,7 +40,7 @@ def risk_chart(d: Diagnostics | Curves) -> Chart | None:
     for p in points:
         tip = (
             f"accept λ(x) ≥ {floor4(p.threshold)}: {p.coverage:.1%} of the inputs ({p.accuracy.n:,}), "
-            f"error {1 - p.accuracy.value:.2%} [{1 - p.accuracy.high:.2%}, {1 - p.accuracy.low:.2%}]"
+            f"error {1 - p.accuracy.value:.2%} {error_interval(p.accuracy.low, p.accuracy.high, 2)}"
         )
         if len(points) == 1:  # all inputs have one λ(x): neither the line nor the band would be seen
             ends = 1 - p.accuracy.high, 1 - p.accuracy.low
@@ -59,7 +59,7 @@ def risk_chart(d: Diagnostics | Curves) -> Chart | None:
                 floor4(p.threshold),
                 f"{p.coverage:.2%}",
                 f"{1 - p.accuracy.value:.3%}",
-                f"[{1 - p.accuracy.high:.3%}, {1 - p.accuracy.low:.3%}]",
+                error_interval(p.accuracy.low, p.accuracy.high, 3),
                 f"{p.accuracy.n:,}",
             )
             for p in points

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from markupsafe import Markup
 
 from infimum.report.charts.scale import Scale, short
-from infimum.report.figures import printable
+from infimum.wording import printable
 
 INNER = 1000
 """Width and height of the stretched part, in its own units."""

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from infimum.comparison.results import Comparison
 from infimum.report.comparison import words
-from infimum.report.figures import NO_GUARANTEE, printable
+from infimum.report.figures import NO_GUARANTEE
 from infimum.report.text import WIDTH
+from infimum.wording import printable
 
 LONGEST = 40
 """Letters of a cell of the table; names that are longer are cut, the reports hold them whole."""

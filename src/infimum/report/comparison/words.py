@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from infimum.comparison.results import Comparison, Difference, FigureName, Network, Place, Ranking
 from infimum.diagnostics.collect import shortened
-from infimum.rounding import estimated, floor4, percent
+from infimum.rounding import estimated, floor4, percent, signed_interval
 
 FIGURE_WORDS: dict[FigureName, str] = {
     "accuracy": "λ*, accuracy",
@@ -145,7 +145,7 @@ def difference_rows(differences: Sequence[Difference]) -> list[tuple[str, ...]]:
             FIGURE_WORDS[d.figure],
             _pair(d, "−"),
             f"{d.value:+.4f}",
-            f"[{d.low:+.4f}, {d.high:+.4f}]",
+            signed_interval(d.low, d.high),
             small(d.p_adjusted),
             "yes" if d.settled else "no",
             METHOD_WORDS.get(d.method, d.method) + _only(d),
