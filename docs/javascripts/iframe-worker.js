@@ -14,7 +14,14 @@ if (location.protocol === "file:") {
       };
       const script = frame.contentDocument.createElement("script");
       script.src = url;
-      this.free = new Promise((resolve) => script.addEventListener("load", resolve));
+      this.free = new Promise((resolve) => script.addEventListener("load", resolve)).then(() => {
+        // lunr tells nodes of its index apart by edge and number without a mark between them: edges that are digits are
+        // mixed up, and a query then meets words that no page has (2.3.9).
+        this.inside.lunr.TokenSet.prototype.toString = function () {
+          const edges = Object.keys(this.edges).sort();
+          return Number(this.final) + edges.map((edge) => `${edge}${this.edges[edge].id};`).join("");
+        };
+      });
       frame.contentDocument.body.append(script);
     }
 
