@@ -72,12 +72,12 @@ def error_interval(low: float, high: float, digits: int) -> str:
 
 
 def percent(confidence: float) -> str:
-    """A confidence as a percentage; digits beyond the tenth after the point are cut off.
+    """A confidence as a percentage; digits beyond the twelfth after the point are cut off.
 
     >>> percent(0.999), percent(0.9), percent(0.9999999999999)
-    ('99.9 %', '90 %', '99.9999999999 %')
+    ('99.9 %', '90 %', '99.99999999999 %')
     """
-    text = f"{_quantized(100 * Decimal(repr(float(confidence))), 10, ROUND_FLOOR):f}"
+    text = f"{_quantized(100 * Decimal(repr(float(confidence))), 12, ROUND_FLOOR):f}"
     return f"{text.rstrip('0').rstrip('.')} %"
 
 

@@ -275,7 +275,9 @@ def processes(mark: str) -> set[int]:
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found through /proc")
 def test_ctrl_c_stops_ray_and_leaves_what_resume_goes_on_from(here: Path) -> None:
     mark = uuid.uuid4().hex
-    code = "import infimum.scoring as s; s.NUMBERS = 8000; from infimum.cli.main import run; run()"
+    # As in a terminal: a shell's background job ignores the signal, and so would this process.
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    code = heard + "import infimum.scoring as s; s.NUMBERS = 8000; from infimum.cli.main import run; run()"
     score = ("score", "--calibration", "cal.json", "--input", "large.npz", "--engine", "ray")
     command = [sys.executable, "-W", "ignore", "-c", code, *score, "--out", "stopped.npz"]
     started = subprocess.Popen(
