@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import watched
 
 ROOT = Path(__file__).parents[1]
 
@@ -53,13 +54,7 @@ def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
 def test_opened_from_the_disk(site: Path, browser: Any) -> None:
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     page.set_default_timeout(60_000)
-    elsewhere: list[str] = []
-    complaints: list[str] = []
-    page.on(
-        "request", lambda request: None if request.url.startswith("file:") else elsewhere.append(request.url)
-    )
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+    requests, complaints = watched(page)
     page.goto((site / "how-to" / "ci.html").as_uri())
     # No web worker on file:, so an iframe searches.
     page.wait_for_selector(".md-search__input")
@@ -69,6 +64,7 @@ def test_opened_from_the_disk(site: Path, browser: Any) -> None:
     page.wait_for_selector(".md-search-result__item a")
     links = page.eval_on_selector_all(".md-search-result__link", "found => found.map(a => a.href)")
     assert any("which-of-several-networks" in link for link in links)
+    elsewhere = [url for url in requests if not url.startswith("file:")]
     assert (elsewhere, complaints) == ([], [])
 
 

@@ -4,32 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from subprocess import CompletedProcess
-from typing import Protocol
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from command_line import Run
 from command_line import infimum as infimum_outside
-from command_line import infimum_inside
 from conftest_types import Toy
 
 from infimum import Assessment, assess
-
-
-class Run(Protocol):
-    """`infimum ARGUMENTS` in a folder."""
-
-    def __call__(self, *arguments: object, cwd: Path) -> CompletedProcess[str]: ...
-
-
-@pytest.fixture(name="infimum")
-def in_this_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    def run(*arguments: object, cwd: Path) -> CompletedProcess[str]:
-        return infimum_inside(*arguments, cwd=cwd, monkeypatch=monkeypatch, capsys=capsys)
-
-    return run
-
 
 BASIC = """
 out = "results"
@@ -204,7 +187,7 @@ seed = 1
         ('name = "toy"', "", "network 1 has no name"),
         ('"cal.npz"', '"none.npz"', "none.npz does not exist"),
         ('out = "results"', 'out = "../results"', "out must lie inside the folder"),
-        ('junit = "results/', 'junit = "/tmp/', "junit must lie inside the folder"),
+        ('junit = "results/', 'junit = "/elsewhere/', "junit must lie inside the folder"),
         ('score = "lac"', 'score = "thr"', "score must be one of lac, aps"),
         ('score = "lac"', "components = 1.5", "components must be a whole number"),
         ("[method]", "[method", "is not TOML"),

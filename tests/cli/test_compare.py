@@ -4,29 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from subprocess import CompletedProcess
-from typing import Protocol
 
 import numpy as np
 import pytest
-from command_line import infimum_inside
+from command_line import Run
 from conftest_types import Toy
 
 from infimum import Comparison, Outputs, assess
-
-
-class Run(Protocol):
-    """`infimum ARGUMENTS` in a folder."""
-
-    def __call__(self, *arguments: object, cwd: Path) -> CompletedProcess[str]: ...
-
-
-@pytest.fixture(name="infimum")
-def in_this_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    def run(*arguments: object, cwd: Path) -> CompletedProcess[str]:
-        return infimum_inside(*arguments, cwd=cwd, monkeypatch=monkeypatch, capsys=capsys)
-
-    return run
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from browsing import watched
 from reports import HOSTILE, hostile_assessment, toy_assessment
 
 from infimum import Assessment, Outputs, compare
@@ -41,12 +42,7 @@ def test_page(browser: Any, case: tuple[Assessment, Path]) -> None:
     context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light", offline=True)
     context.set_default_timeout(60_000)
     page = context.new_page()
-    requests: list[str] = []
-    complaints: list[str] = []
-    page.on("request", lambda request: requests.append(request.url))
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("dialog", lambda dialog: complaints.append(dialog.message))
+    requests, complaints = watched(page)
     page.goto(path.as_uri())
 
     # Every chart that has data has marks of some size inside its drawing.
@@ -113,12 +109,7 @@ def test_comparison_page(browser: Any, tmp_path: Path) -> None:
     path.write_text(comparison_html(c), encoding="utf-8")
     page = browser.new_context(color_scheme="light", offline=True).new_page()
     page.set_default_timeout(60_000)
-    complaints: list[str] = []
-    requests: list[str] = []
-    page.on("request", lambda request: requests.append(request.url))
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("dialog", lambda dialog: complaints.append(dialog.message))
+    requests, complaints = watched(page)
     page.goto(path.as_uri())
     assert page.locator("#ladder li .mark").count() == 3 * len(HOSTILE)
     assert page.locator("table").first.locator("tbody tr").count() == len(HOSTILE)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -30,6 +31,12 @@ def infimum(
         timeout=300,
         env={**os.environ, **(env or {})},
     )
+
+
+class Run(Protocol):
+    """`infimum ARGUMENTS` in a folder."""
+
+    def __call__(self, *arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]: ...
 
 
 def infimum_inside(
