@@ -145,7 +145,7 @@ STAGES = {
     "decoding Parquet": ("parquet", "_file_blocks"),
     "checks of what was read": ("outputs", "__post_init__"),
     "SHA-256 of what was read": ("provenance", "add"),
-    "search for rows of the calibration": ("overlap", "among"),
+    "search for rows of the calibration": ("hints", "among"),
     "p-values of the two best labels": ("calibration", "top_two"),
     "sums of λ and its error": ("summary", "add"),
     "figures of the report": ("collect", "add"),

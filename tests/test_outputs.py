@@ -11,7 +11,6 @@ import pytest
 from infimum import Head, InputError, Outputs
 from infimum.files import read_arrays, replace_file, write_npz
 from infimum.outputs import log_probabilities
-from infimum.overlap import rows_also_in
 
 
 def whole(dtype: type = np.float32) -> Outputs:

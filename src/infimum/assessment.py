@@ -25,7 +25,10 @@ from infimum.errors import InputError
 from infimum.estimators.base import few_wrong
 from infimum.estimators.success_level import recalibrated_lambda
 from infimum.head import AnyHead
+from infimum.identity import Identity, check_identity
+from infimum.identity_caveats import counted_once
 from infimum.judging import Method, check_method, judging_bounds
+from infimum.labelled_sets import LabelledSets, labelled_sets
 from infimum.manifold import Manifold, Selection, fit_moments, select_manifold
 from infimum.manifold.by_name import Bandwidth, ManifoldName, fit_manifold, without_effect
 from infimum.manifold.fidelity import Fidelity
@@ -34,11 +37,10 @@ from infimum.manifold.selection import fit_candidate
 from infimum.manifold_source import features_and_head, why_no_manifold
 from infimum.measured import measured_beside
 from infimum.outputs import Outputs, check_one_network
-from infimum.overlap import rows_also_in
 from infimum.provenance import origin
 from infimum.results import Assessment, CalibrationFacts, LambdaEstimate, Success, Target
 from infimum.sampling import Draw, Progress, Stopping, sample_lambda
-from infimum.scan import scan
+from infimum.scan import Scan, scan
 from infimum.stream import OutputsStream
 from infimum.stream_features import StreamFeatures
 
@@ -68,6 +70,7 @@ def assess(
     target: Real | None = None,
     confidence: Real = 0.95,
     method: Method = "clopper_pearson",
+    identity: Identity = "ids",
     name: str = "network",
     progress: Progress | None = None,
 ) -> Assessment:
@@ -103,6 +106,9 @@ def assess(
         certified bound. Name the method beforehand: "clopper_pearson", or "prediction_powered_betting" or
         "prediction_powered" (asymptotic) with the network's largest probability as level. The other bounds are
         listed beside it and do not decide.
+    identity
+        What tells whether two rows are one input: "ids" that both sides have, or, where you know that no two inputs
+        share it, "hash" (`input_hash`). Equal outputs never do. Labelled rows that are one input count once.
 
     Raises
     ------
@@ -117,15 +123,17 @@ def assess(
     >>> result.target.met, result.lambda_.source
     (True, 'operation')
     """
-    for labelled in (calibration, tuning):
-        if labelled is not None and labelled.weights is not None:
+    for outputs in (calibration, tuning):
+        if outputs is not None and outputs.weights is not None:
             raise InputError(
-                f"{labelled.name} has weights, but labelled rows all count alike in a calibration and in a bound; "
+                f"{outputs.name} has weights, but labelled rows all count alike in a calibration and in a bound; "
                 "leave the weights out, or use bounds.class_profile for class probabilities of operation"
             )
     check_one_network(calibration, operation.first if isinstance(operation, OutputsStream) else operation)
     score = RAPS() if score is None else score
     confidence, method = check_confidence(confidence), check_method(method)
+    labelled = labelled_sets(calibration, tuning, check_identity(identity))
+    given, calibration, to_tune = calibration, labelled.calibration, labelled.to_tune
     wanted = None if target is None else float(exact_fraction(target, "target"))
     source = features_and_head(manifold, head, manifold_data, operation, calibration.n_classes)
     conformal = calibrate(
@@ -134,10 +142,10 @@ def assess(
         score=score,
         randomize=randomize,
         temperature=temperature,
-        tuning=None if tuning is None else (tuning.logits, tuning.known_labels),
+        tuning=None if to_tune is None else (to_tune.logits, to_tune.known_labels),
         seed=seed,
     )
-    notes = list(conformal.notes)
+    notes = [*conformal.notes, *counted_once(labelled)]
     logger.info(
         "calibrated on %d rows: %s, temperature %g", conformal.n, conformal.score, conformal.temperature
     )
@@ -146,7 +154,11 @@ def assess(
     kept = None
     if source is not None and isinstance(operation, OutputsStream) and manifold_data is None:
         kept = StreamFeatures(operation, source[1], manifold, covariance, seed)
-    found = scan(stream, calibration, conformal, step, empty, seed, exchangeability, kept)
+    found = scan(
+        *(stream, calibration, conformal, step, empty, seed, exchangeability, kept),
+        tuning=labelled.fresh,
+        identity=identity,
+    )
     real = found.summary
     on_operation = LambdaEstimate(
         value=real.value,
@@ -212,8 +224,8 @@ def assess(
                 history=run.history,
             )
 
-    judge, *beside = judging_bounds(method, calibration, tuning, operation, confidence)
-    withheld = _why_withheld(calibration, operation, tuning, conformal)
+    judge, *beside = judging_bounds(method, labelled, operation, confidence, identity)
+    withheld = _why_withheld(operation.weights is not None, labelled, found, conformal)
     if withheld is not None:
         notes.append(f"the bounds from success levels are not given: {withheld}")
     certified = (
@@ -222,7 +234,10 @@ def assess(
         *(_from_success_levels(found.runner_up, confidence) if withheld is None else ()),
     )
     success = None if found.accuracy is None else Success(found.accuracy, found.n)
-    measured = measured_beside(certified, success, operation.weights is not None)
+    measured = None
+    if found.right is not None and found.independent and operation.weights is None:
+        right = labelled.correct
+        measured = measured_beside(found.right, found.independent, int(right.sum()), len(right))
     certified = contradicted(certified, found.alike, measured)
     few = few_wrong(calibration.correct[calibration_rows(conformal, len(calibration))])
     if few is not None:
@@ -243,9 +258,8 @@ def assess(
         fidelity=likeness,
         exchangeability=found.alike,
         warnings=warnings_about(
-            calibration=calibration,
             operation=found,
-            tuning=tuning,
+            labelled=labelled,
             conformal=conformal,
             estimate=estimate,
             on_operation=on_operation,
@@ -259,7 +273,7 @@ def assess(
         notes=tuple(notes),
         provenance=origin(
             seed,
-            {"calibration": calibration, "tuning": tuning, "operation": found.fingerprints},
+            {"calibration": given, "tuning": tuning, "operation": found.fingerprints},
             manifold_data,
             head,
         ),
@@ -269,23 +283,21 @@ def assess(
         if found.accuracy is not None
         else curves_on_calibration(conformal, calibration, step, empty, wanted),
         success=success,
+        measured=measured,
         correct=found.correct,
         incorrect=found.incorrect,
         pearson=found.pearson,
     )
 
 
-def _why_withheld(
-    calibration: Outputs,
-    operation: Outputs | OutputsStream,
-    tuning: Outputs | None,
-    conformal: Calibration,
-) -> str | None:
+def _why_withheld(weighted: bool, labelled: LabelledSets, found: Scan, conformal: Calibration) -> str | None:
     """What breaks the law of the p-values that the bounds from success levels rest on, if anything does."""
-    if operation.weights is not None:
+    if weighted:
         return "the operation is weighted, and the calibration is not of the weighted distribution"
-    if tuning is not None and conformal.n_tuning and rows_also_in(calibration, tuning).any():
+    if labelled.tuning is not None and conformal.n_tuning and labelled.fresh is None:
         return "the score or the temperature was tuned on calibration rows"
+    if not found.independent:
+        return "every operation input is a labelled row too"
     return None
 
 

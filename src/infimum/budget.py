@@ -40,6 +40,7 @@ NETWORK: dict[str, Kind | None] = {
 
 METHOD: dict[str, Kind | None] = {
     "method": TEXT,
+    "identity": TEXT,
     "score": TEXT,
     "penalty": NUMBER,
     "k_reg": (int, str),

@@ -9,10 +9,11 @@ import numpy as np
 from infimum.bounds import Bound, Exchangeability
 from infimum.conformal import Calibration
 from infimum.head import AnyHead
+from infimum.identity_caveats import belonging, labelled_twice
+from infimum.labelled_sets import LabelledSets
 from infimum.manifold.base import ManifoldFit
 from infimum.measured import Measured
 from infimum.outputs import Outputs
-from infimum.overlap import rows_also_in
 from infimum.results import LambdaEstimate
 from infimum.rounding import floor4
 from infimum.scan import Scan
@@ -26,9 +27,8 @@ FAR = 0.01
 
 def warnings_about(
     *,
-    calibration: Outputs,
     operation: Scan,
-    tuning: Outputs | None,
+    labelled: LabelledSets,
     conformal: Calibration,
     estimate: LambdaEstimate,
     on_operation: LambdaEstimate,
@@ -40,12 +40,13 @@ def warnings_about(
     measured: Measured | None = None,
 ) -> tuple[str, ...]:
     """All warnings an assessment owes its reader, the gravest first."""
+    calibration, tuning = labelled.calibration, labelled.tuning
     found: list[str | None] = [
         "interrupted: sampling was stopped before its rule held" if interrupted else None,
         not_alike(operation.alike),
         _below_labelled(measured),
-        calibration_rows_in(operation.calibration_rows, operation.n),
-        None if tuning is None else calibration_rows_tuned(calibration, tuning),
+        *belonging(operation.belonging, operation.n),
+        *labelled_twice(labelled, operation.first),
         _wrong_head(operation.first, head),
         *_calibration(calibration, conformal, estimate, target),
         saturation("calibration", calibration.saturated, len(calibration)),
@@ -92,24 +93,6 @@ def _below_labelled(measured: Measured | None) -> str | None:
         f"the accuracy measured on the operation ({measured.operation:.4f}) is below that of the labelled inputs "
         f"behind the bound ({measured.labelled:.4f}; Fisher's exact test, p {measured.p_in_words}): the bound does not "
         "hold for this operation; calibrate and certify on a random sample of it"
-    )
-
-
-def calibration_rows_in(again: int, n: int) -> str | None:
-    """A warning where `again` of the n operation inputs are rows of the calibration."""
-    if not again:
-        return None
-    return f"{again} of the {n} operation inputs are calibration rows too: λ is not independent of them"
-
-
-def calibration_rows_tuned(calibration: Outputs, tuning: Outputs) -> str | None:
-    """A warning where tuning rows are rows of the calibration."""
-    again = int(rows_also_in(calibration, tuning).sum())
-    if not again:
-        return None
-    return (
-        f"{again} of the {len(tuning)} tuning rows are calibration rows too: coverage then does not hold "
-        "exactly; they count once in the certified bound"
     )
 
 

@@ -10,7 +10,7 @@ from infimum.bounds.clopper_pearson import labels_needed, successes_needed, succ
 from infimum.checks import Real, exact_fraction
 from infimum.comparison.inputs import hashes
 from infimum.errors import InputError
-from infimum.measured import contradicted, measured_of
+from infimum.measured import contradicted
 from infimum.results import Assessment
 from infimum.rounding import floor4, percent, unrounded
 from infimum.wording import alike, named
@@ -114,8 +114,8 @@ def baseline_gate(a: Assessment, released: Assessment, tolerance: Real) -> Gate:
         )
     if _same_labels(a, released):
         notes.append(
-            "the labelled inputs are those of the released assessment: a bound holds only if they did not serve to "
-            "choose between versions; draw new ones from time to time"
+            "the labelled inputs may be those of the released assessment (equal labels or ids): a bound holds only if "
+            "they did not serve to choose between versions; draw new ones from time to time"
         )
     return Gate("baseline", passed, message, tuple(notes))
 
@@ -130,8 +130,11 @@ def alike_gate(a: Assessment) -> Gate:
     """
     found = a.exchangeability
     if found is None:
-        raise InputError("the assessment has no test of whether calibration and operation are alike")
-    message, measured, passed = alike(found).rstrip("."), measured_of(a), not contradicted(a)
+        raise InputError(
+            "the assessment has no test of whether calibration and operation are alike: it was not asked for, or every "
+            "operation input is a labelled row too"
+        )
+    message, measured, passed = alike(found).rstrip("."), a.measured, not contradicted(a)
     if measured is not None and measured.rejected:
         message += (
             f"; but the accuracy of the operation ({measured.operation:.4f}) is below that of the labelled inputs "

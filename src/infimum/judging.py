@@ -9,8 +9,9 @@ import numpy as np
 
 from infimum.bounds import Bound, clopper_pearson, prediction_powered
 from infimum.errors import InputError
+from infimum.identity import Identity, unlabelled_rows
+from infimum.labelled_sets import LabelledSets
 from infimum.outputs import Outputs
-from infimum.overlap import rows_also_in
 from infimum.stream import OutputsStream
 
 Method = Literal["clopper_pearson", "prediction_powered", "prediction_powered_betting"]
@@ -31,22 +32,18 @@ def check_method(method: Any) -> Method:
 
 def judging_bounds(
     method: Method,
-    calibration: Outputs,
-    tuning: Outputs | None,
+    labelled: LabelledSets,
     operation: Outputs | OutputsStream,
     confidence: float,
+    identity: Identity = "ids",
 ) -> tuple[Bound, ...]:
-    """The bound of `method` on all labelled rows given, first; Clopper–Pearson's beside it where another judges.
+    """The bound of `method` on all labelled inputs, first; Clopper–Pearson's beside it where another judges.
 
-    A row given twice counts once. The prediction-powered bounds take the network's largest softmax probability
+    The prediction-powered bounds take the network's largest softmax probability
     as level: λ(x) has seen the labels of the calibration, so it cannot be used with them (`certify` can, with
     fresh labels). Raises InputError where the operation is weighted or holds no row without a label.
     """
-    correct, logits = calibration.correct, [calibration.logits]
-    if tuning is not None:
-        fresh = ~rows_also_in(calibration, tuning)
-        correct = np.concatenate([correct, tuning.correct[fresh]])
-        logits.append(tuning.logits[fresh])
+    correct = labelled.correct
     binomial = clopper_pearson(correct, confidence)
     if operation.weights is not None:
         unweighted = (
@@ -63,17 +60,14 @@ def judging_bounds(
         raise InputError(f"{method} cannot judge: the operation is weighted, and the labelled rows are not")
     from infimum.estimators.scaling import confidence as softmax_confidence
 
-    labelled = np.concatenate([softmax_confidence(z).largest for z in logits])
-    known = rows_also_in(calibration, operation)
-    if tuning is not None:
-        known |= rows_also_in(tuning, operation)
-    if known.all():
+    levels = np.concatenate([softmax_confidence(outputs.logits).largest for outputs in labelled.each])
+    others = unlabelled_rows(labelled.each, operation, identity)
+    if not others.any():
         raise InputError(f"{method} cannot judge: every operation input is a labelled row too")
-    unlabelled = softmax_confidence(operation.logits).largest[~known]
     powered = prediction_powered(
         correct,
-        labelled,
-        unlabelled,
+        levels,
+        softmax_confidence(operation.logits).largest[others],
         confidence,
         "asymptotic" if method == "prediction_powered" else "betting",
     )

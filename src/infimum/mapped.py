@@ -14,7 +14,10 @@ from infimum.checks import Array
 from infimum.errors import InputError
 from infimum.files import read_arrays, read_bytes
 
-ROWWISE = ("logits", "probabilities", "probs", "labels", "features", "ids", "weights")
+ROWWISE = (
+    *("logits", "probabilities", "probs", "labels", "features", "ids", "weights"),
+    *("id_source", "input_hash"),
+)
 """Arrays of outputs that have one entry per input."""
 
 _LOCAL_HEADER = 30

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from infimum.bounds import Bound
-from infimum.bounds.clopper_pearson import successes_of
-from infimum.errors import InputError
-from infimum.results import Assessment, Success
+if TYPE_CHECKING:
+    from infimum.results import Assessment
 
 LEVEL = 0.01
 """Inputs that are alike are called contradicted with at most this probability."""
@@ -36,45 +34,23 @@ class Measured:
         return "< 0.0001" if self.p_value < 0.0001 else f"= {self.p_value:.3g}"
 
 
-def measured_beside(certified: Sequence[Bound], success: Success | None, weighted: bool) -> Measured | None:
-    """Compare labels of the operation with those behind the Clopper–Pearson bound; None where there are none.
-
-    `weighted`: λ* is then the accuracy of a profile, which the labelled inputs do not follow; None too.
+def measured_beside(right: int, n: int, of_labelled: int, n_labelled: int) -> Measured:
+    """Compare `right` of n operation inputs with `of_labelled` right ones of other, labelled inputs.
 
     Given how many of all inputs are correct, those of the operation are hypergeometric if both sets come from
-    one distribution. Inputs that are in both sets make the test find less. Source: Fisher (1934).
-    Raises InputError for a Clopper–Pearson bound that no number of correct inputs gives.
+    one distribution. Inputs that are in both sets must be left out of one of them. Source: Fisher (1934).
 
-    >>> import numpy as np
-    >>> from infimum.bounds import clopper_pearson
-    >>> bound = clopper_pearson(np.arange(100) < 95)
-    >>> measured_beside([bound], Success(0.7, 100), weighted=False).rejected
-    True
-    >>> measured_beside([bound], Success(0.93, 100), weighted=False).rejected
-    False
+    >>> measured_beside(70, 100, 95, 100).rejected, measured_beside(93, 100, 95, 100).rejected
+    (True, False)
     """
     from scipy.stats import hypergeom
 
-    bound = next((b for b in certified if b.method == "clopper_pearson"), None)
-    if bound is None or success is None or weighted:
-        return None
-    before, now = successes_of(bound), round(success.value * success.n)
-    p_value = float(hypergeom.cdf(now, bound.n + success.n, before + now, success.n))
-    return Measured(success.value, before / bound.n, p_value)
-
-
-def measured_of(a: Assessment) -> Measured | None:
-    """The same of an assessment; None too where its bound is not one of a whole number of correct inputs."""
-    weighted = a.lambda_operation.effective_n < a.lambda_operation.n * (1 - 1e-12)
-    try:
-        return measured_beside(a.certified, a.success, weighted)
-    except InputError:
-        return None
+    p_value = float(hypergeom.cdf(right, n_labelled + n, of_labelled + right, n))
+    return Measured(right / n, of_labelled / n_labelled, p_value)
 
 
 def contradicted(a: Assessment) -> bool:
     """Whether the data, or labels of the operation, contradict what every bound assumes: that the two are alike."""
-    measured = measured_of(a)
     return (a.exchangeability is not None and a.exchangeability.rejected) or (
-        measured is not None and measured.rejected
+        a.measured is not None and a.measured.rejected
     )

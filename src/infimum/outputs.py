@@ -25,7 +25,10 @@ from infimum.files import array_names, read_arrays, write_npz, write_safetensors
 logger = logging.getLogger("infimum")
 
 PROBABILITIES = ("probabilities", "probs")
-NAMES = ("logits", *PROBABILITIES, "labels", "features", "ids", "class_names", "weights")
+ABOUT_ROWS = ("labels", "features", "ids", "id_source", "input_hash")
+"""What may be known of each input besides its logits."""
+
+NAMES = ("logits", *PROBABILITIES, *ABOUT_ROWS, "class_names", "weights")
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +36,9 @@ class Outputs:
     """Logits of n inputs and K classes, and what else is known of them.
 
     `logits` (n, K) finite, float16/32/64; `labels` (n,) whole numbers 0..K−1; `features` (n, d) what the
-    prediction layer read; `ids` (n,); `class_names` (K,); `weights` (n,) an operational profile, none negative.
+    prediction layer read; `ids` (n,), "" where an input has none; `class_names` (K,); `weights` (n,) an operational
+    profile, none negative. `id_source` (n,): where ids are positions or relative paths, which source they hold in;
+    `input_hash` (n,) of the raw input. Both are written by extraction (docs/method.md: who is the same input).
     `saturated` counts rows given as probabilities of which one was exactly 1: the order of their scores is lost.
     `first_row`: where these rows are a block of more, the number of the first; errors name rows by it.
     Raises InputError for anything else.
@@ -53,6 +58,8 @@ class Outputs:
     saturated_rows: Array | None = None
     name: str = "outputs"
     first_row: int = 0
+    id_source: Array | None = None
+    input_hash: Array | None = None
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -70,6 +77,9 @@ class Outputs:
         if self.ids is not None:
             ids = check_vector(self.ids, f"{self.name}: ids", n)
             put(self, "ids", ids.astype(str) if ids.dtype.kind == "O" else ids)
+        for name in ("id_source", "input_hash"):
+            if (column := getattr(self, name)) is not None:
+                put(self, name, check_vector(column, f"{self.name}: {name}", n))
         if self.class_names is not None:
             names = tuple(str(name) for name in np.asarray(self.class_names).reshape(-1))
             if len(names) != n_classes:
@@ -86,11 +96,12 @@ class Outputs:
         saturated = np.zeros(0, dtype=np.int64)
         if self.saturated_rows is not None:
             saturated = np.flatnonzero(np.isin(np.arange(len(self))[rows], self.saturated_rows))
+        about: dict[str, Any] = {
+            name: None if (a := getattr(self, name)) is None else a[rows] for name in ABOUT_ROWS
+        }
         return Outputs(
             logits=self.logits[rows],
-            labels=None if self.labels is None else self.labels[rows],
-            features=None if self.features is None else self.features[rows],
-            ids=None if self.ids is None else self.ids[rows],
+            **about,
             class_names=self.class_names,
             saturated=len(saturated),
             saturated_rows=saturated,
@@ -157,7 +168,7 @@ class Outputs:
             there = ", ".join(array_names(path)) or "nothing"
             raise InputError(f"{name} has no 'logits' and no 'probabilities'; it holds: {there}")
         logger.info("read %r: %s", str(path), ", ".join(f"{k} {v.shape}" for k, v in arrays.items()))
-        others = {k: arrays.get(k) for k in ("labels", "features", "ids", "class_names", "weights")}
+        others = {k: arrays.get(k) for k in (*ABOUT_ROWS, "class_names", "weights")}
         if given[0] == "logits":
             return Outputs(logits=arrays["logits"], name=name, **others)  # type: ignore[arg-type]
         return Outputs.from_probabilities(arrays[given[0]], name=name, **others)
@@ -166,7 +177,7 @@ class Outputs:
         """Write to npz, safetensors or Parquet (by the name's ending), replaced in one move."""
         arrays = {
             key: np.asarray(getattr(self, key))
-            for key in ("logits", "labels", "features", "ids", "class_names", "weights")
+            for key in ("logits", *ABOUT_ROWS, "class_names", "weights")
             if getattr(self, key) is not None
         }
         suffix = Path(path).suffix

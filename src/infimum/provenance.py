@@ -13,10 +13,10 @@ import numpy as np
 import infimum
 from infimum.checks import Array
 from infimum.head import AnyHead, Head
-from infimum.outputs import Outputs
+from infimum.outputs import ABOUT_ROWS, Outputs
 
 PACKAGES = ("numpy", "scipy", "scikit-learn")
-ARRAYS = ("logits", "labels", "features", "ids", "weights")
+ARRAYS = ("logits", *ABOUT_ROWS, "weights")
 CHUNK = 2**22
 """Values hashed at a time: an array that is mapped from a file is never wholly in memory."""
 

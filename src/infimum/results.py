@@ -15,6 +15,7 @@ from infimum.files import json_text, read_bytes, write_bytes
 from infimum.manifold.base import ManifoldFit
 from infimum.manifold.fidelity import Fidelity
 from infimum.manifold.selection import Selection
+from infimum.measured import Measured
 from infimum.sampling import Batch
 from infimum.typed import check_ranges, check_types
 
@@ -103,7 +104,8 @@ class Assessment:
     correlation of λ(x) with the position of the true label (0 = predicted); None without labels. `on_calibration`:
     accuracy by λ(x) of the calibration rows, each scored by the others, where the operation has no labels;
     `fidelity`: how a manifold fitted to half of the features comes to the other half; `selection`: how the manifold was
-    chosen, None where it was named or nothing was sampled.
+    chosen, None where it was named or nothing was sampled. `measured`: the accuracy of operation inputs that are no
+    labelled rows, where they have labels, against that of the labelled rows.
     """
 
     network: str
@@ -130,6 +132,7 @@ class Assessment:
     diagnostics: Diagnostics | None = None
     on_calibration: Curves | None = None
     fidelity: Fidelity | None = None
+    measured: Measured | None = None
 
     @property
     def curves(self) -> Diagnostics | Curves | None:
@@ -164,6 +167,7 @@ class Assessment:
             "interrupted": self.interrupted,
             "diagnostics": None if self.diagnostics is None else self.diagnostics.to_dict(),
             "fidelity": None if self.fidelity is None else self.fidelity.to_dict(),
+            "measured": None if self.measured is None else asdict(self.measured),
             "on_calibration": None if self.on_calibration is None else self.on_calibration.to_dict(),
         }
 
@@ -193,6 +197,7 @@ class Assessment:
                 # Nor the choice of a manifold.
                 selection=None if d.get("selection") is None else Selection.from_dict(d["selection"]),
                 diagnostics=None if diagnostics is None else Diagnostics.from_dict(diagnostics),
+                measured=None if d.get("measured") is None else Measured(**d["measured"]),
                 fidelity=None if d.get("fidelity") is None else Fidelity.from_dict(d["fidelity"]),
                 on_calibration=None
                 if d.get("on_calibration") is None

@@ -15,7 +15,7 @@ import numpy as np
 from infimum.checks import Array, check_weights
 from infimum.errors import InputError
 from infimum.files import array_names, read_bytes
-from infimum.outputs import NAMES, PROBABILITIES, Outputs
+from infimum.outputs import ABOUT_ROWS, NAMES, PROBABILITIES, Outputs
 from infimum.threads import read_ahead
 
 BLOCK = 2**20
@@ -113,7 +113,7 @@ class OutputsStream:
             raise InputError(
                 f"{self.name}: class_names from row {row} on differ from those of the first rows"
             )
-        for what in ("logits", "features", "labels", "ids"):
+        for what in ("logits", *ABOUT_ROWS):
             ours, theirs = getattr(self.first, what), getattr(block, what)
             if ours is None and theirs is None:
                 continue

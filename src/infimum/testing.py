@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from infimum.bounds import Bound, clopper_pearson, exchangeability
+from infimum.bounds import Bound, clopper_pearson
 from infimum.bounds.clopper_pearson import labels_needed
+from infimum.bounds.exchangeability import exchangeability_of_others
 from infimum.checks import Real, exact_fraction
 from infimum.errors import InputError
 from infimum.gates import LABEL_ANEW, what_would_do
+from infimum.identity import unlabelled_rows
+from infimum.labelled_sets import without_copies
 from infimum.measured import Measured, measured_beside
-from infimum.outputs import Outputs
-from infimum.results import Success
+from infimum.outputs import Outputs, check_one_network
 from infimum.rounding import floor4, percent, unrounded
 from infimum.wording import printable
 
@@ -26,7 +28,8 @@ def assert_reliable(
     Whether they were drawn alike cannot be seen from the labelled inputs alone. With `operation`, outputs of
     operational inputs (no labels needed), the assertion also fails where `bounds.exchangeability` finds that
     the two differ, or where it has labels that show it to be less accurate, as `require_alike` in infimum.toml
-    does; alike sets fail each of the two tests with probability at most 0.01.
+    does; alike sets fail each of the two tests with probability at most 0.01. Rows of equal ids are one input: they
+    count once, and are left out of the operation.
 
     Raises AssertionError with the bound, n, the errors seen and the number of labels that would do; InputError
     for outputs without labels, with weights (the bound is binomial), or levels outside (0, 1).
@@ -45,16 +48,18 @@ def assert_reliable(
     wanted = float(exact_fraction(at_least, "at_least"))
     if outputs.weights is not None:
         raise InputError(f"{outputs.name} has weights; the binomial bound is of inputs that count alike")
+    outputs = without_copies(outputs)[0]
     bound = clopper_pearson(outputs.correct, confidence)
     if operation is not None:
-        found = exchangeability(outputs, operation)
-        if found.rejected:
+        check_one_network(outputs, operation)
+        found = exchangeability_of_others(outputs, operation)
+        if found is not None and found.rejected:
             raise AssertionError(
                 f"{printable(outputs.name)}: the labelled inputs are not like the operational ones "
                 f"({found.in_words}), so that the bound {floor4(bound.value)} says nothing of these.\n"
                 f"  {LABEL_ANEW[0].upper()}{LABEL_ANEW[1:]}."
             )
-        measured = None if operation.labels is None else _measured(bound, operation)
+        measured = _measured(outputs, operation)
         if measured is not None and measured.rejected:
             raise AssertionError(
                 f"{printable(outputs.name)}: the accuracy of the operation ({measured.operation:.4f}) is below that of "
@@ -71,8 +76,10 @@ def assert_reliable(
     )
 
 
-def _measured(bound: Bound, operation: Outputs) -> Measured | None:
-    correct = operation.correct
-    return measured_beside(
-        [bound], Success(float(correct.mean()), len(correct)), operation.weights is not None
-    )
+def _measured(labelled: Outputs, operation: Outputs) -> Measured | None:
+    """Labels of operation inputs that are no labelled rows, beside those; None without any, or with weights."""
+    others = unlabelled_rows([labelled], operation)
+    if operation.labels is None or operation.weights is not None or not others.any():
+        return None
+    right = operation.correct[others]
+    return measured_beside(int(right.sum()), len(right), int(labelled.correct.sum()), len(labelled))

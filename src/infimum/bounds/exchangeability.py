@@ -12,6 +12,7 @@ from infimum.bounds import two_sample
 from infimum.checks import Array, Real, check_seed, exact_fraction
 from infimum.conformal.ranking import top_two
 from infimum.errors import InputError
+from infimum.identity import Identity, unlabelled_rows
 from infimum.outputs import Outputs, check_one_network
 
 ROWS = 2000
@@ -81,6 +82,7 @@ def exchangeability(
     max_rows: int = ROWS,
     permutations: int = PERMUTATIONS,
     seed: int = 0,
+    identity: Identity = "ids",
 ) -> Exchangeability:
     """Test whether calibration and operation inputs could come from one distribution, by what the network says.
 
@@ -88,10 +90,12 @@ def exchangeability(
     discriminant on random Fourier features of the log-probabilities and probabilities (and of the features, where
     both sets hold them), and the Kolmogorov–Smirnov distance of the largest probability, which does not depend on the
     calibration as λ(x) does. At most `max_rows` of each set, drawn by `seed`; operation rows of weight w are
-    kept with probability w / max w, so that those kept follow the operational profile. Labels are not read.
+    kept with probability w / max w, so that those kept follow the operational profile. Labels refute at most that two
+    rows are one input: operation inputs that `identity` says are calibration rows, or occur before, are left out.
 
     Not rejecting is no proof: a shift of the labels given the inputs cannot be seen here at all.
-    Raises InputError when the number of classes differs or `permutations` cannot reach `level`.
+    Raises InputError when the number of classes differs, no operation input is left, or `permutations` cannot reach
+    `level`.
     Sources: Lopez-Paz and Oquab (2017); Harchaoui, Bach and Moulines (2008).
 
     >>> import numpy as np
@@ -110,8 +114,24 @@ def exchangeability(
         raise InputError(
             f"{permutations} permutations cannot give a p-value of {level:g} or less; use {round(2 / level)} or more"
         )
-    ours, theirs = rows_to_compare(len(calibration), len(operation), operation.weights, seed, max_rows)
+    others, weights = unlabelled_rows([calibration], operation, identity), operation.weights
+    if not others.any():
+        raise InputError(
+            f"every input of {operation.name} is a row of {calibration.name} too: none is left to compare"
+        )
+    if not others.all():
+        operation, weights = operation.taken(others), None if weights is None else weights[others]
+    ours, theirs = rows_to_compare(len(calibration), len(operation), weights, seed, max_rows)
     return compare_rows(calibration.taken(ours), operation.taken(theirs), level, permutations, seed)
+
+
+def exchangeability_of_others(
+    calibration: Outputs, operation: Outputs, *, seed: int = 0, identity: Identity = "ids"
+) -> Exchangeability | None:
+    """The same; None where every operation input is a calibration row, so that there is nothing to compare."""
+    if not unlabelled_rows([calibration], operation, identity).any():
+        return None
+    return exchangeability(calibration, operation, seed=seed, identity=identity)
 
 
 def rows_to_compare(
@@ -128,8 +148,13 @@ def compare_rows(
     level: float = 0.01,
     permutations: int = PERMUTATIONS,
     seed: int = 0,
+    strata: Int[np.ndarray, " rows"] | None = None,
 ) -> Exchangeability:
-    """The test itself, on all rows given; see `exchangeability`."""
+    """The test itself, on all rows given; see `exchangeability`.
+
+    `strata`: of the calibration's rows, then the operation's. Rows are then compared, and permuted, within their
+    stratum only, which is exact where the chance of being drawn is equal there.
+    """
     ours, theirs = len(calibration), len(operation)
     second = np.arange(ours + theirs) >= ours
     logits = np.concatenate([calibration.logits, operation.logits]).astype(np.float64)
@@ -140,7 +165,7 @@ def compare_rows(
     if features is not None:
         blocks.append(np.concatenate(features).astype(np.float64))
     embedded = two_sample.fourier_features(blocks, seed)
-    contrasts = two_sample.contrasts(second, permutations, seed)
+    contrasts = two_sample.contrasts(second, permutations, seed, strata)
     # The mass besides the largest probability orders confident rows where 1 − p_max has lost their order.
     distances = two_sample.distance_statistics(top_two(logits, 1.0)[1].rest, contrasts)
     p_classifier = two_sample.p_value(two_sample.discriminant_statistics(embedded, contrasts))
@@ -149,8 +174,8 @@ def compare_rows(
         p_value=min(1.0, 2 * min(p_classifier, p_confidence)),
         p_classifier=p_classifier,
         p_confidence=p_confidence,
-        auc=two_sample.held_out_auc(embedded, second, seed),
-        distance=float(distances[0]) / (ours * theirs),
+        auc=None if strata is not None else two_sample.held_out_auc(embedded, second, seed),
+        distance=float(distances[0]) / float(np.maximum(contrasts[0], 0.0).sum()),
         n_calibration=ours,
         n_operation=theirs,
         features=features is not None,

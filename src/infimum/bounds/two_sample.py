@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from infimum.checks import Array
 
@@ -55,14 +55,26 @@ def _standardised(block: Float[np.ndarray, "N p"]) -> Float[np.ndarray, "N p"]:
     return centred
 
 
-def contrasts(second: Bool[np.ndarray, " N"], permutations: int, seed: int) -> Float[np.ndarray, "B N"]:
+def contrasts(
+    second: Bool[np.ndarray, " N"], permutations: int, seed: int, strata: Int[np.ndarray, " N"] | None = None
+) -> Float[np.ndarray, "B N"]:
     """One contrast as observed (row 0), then permuted ones: each row times x is a b (mean of first − mean of second).
 
-    a, b are the sizes of the samples: the entries are the whole numbers b and −a, so that their sums are exact.
+    a, b are the sizes of the samples: the entries are the whole numbers b and −a, so that their sums are exact. With
+    `strata` the sum over strata of a_s b_s / (a_s + b_s) times the difference of means there, permuted within each.
     """
+    rng = np.random.default_rng([seed, 0xBE])
     rows = np.empty((permutations + 1, len(second)))
-    rows[:] = np.where(second, -float((~second).sum()), float(second.sum()))
-    np.random.default_rng([seed, 0xBE]).permuted(rows[1:], axis=1, out=rows[1:])
+    if strata is None:
+        rows[:] = np.where(second, -float((~second).sum()), float(second.sum()))
+        rng.permuted(rows[1:], axis=1, out=rows[1:])
+        return rows
+    for s in np.unique(strata):
+        here = np.flatnonzero(strata == s)
+        share = second[here].mean()
+        inside = np.tile(np.where(second[here], share - 1.0, share), (permutations + 1, 1))
+        rng.permuted(inside[1:], axis=1, out=inside[1:])
+        rows[:, here] = inside
     return rows
 
 

@@ -26,8 +26,8 @@ from infimum.certification.labelled import Labelled
 from infimum.certification.levels import Levels, fit_levels
 from infimum.conformal import Calibration, Margin, calibrate
 from infimum.errors import InputError
+from infimum.identity import Identity, unlabelled_rows
 from infimum.outputs import Outputs
-from infimum.overlap import rows_also_in
 
 METHODS = (
     *("clopper_pearson", "anytime", "marginal_conformal", "confidence_floor"),
@@ -72,6 +72,7 @@ def candidates(
     calibration: Outputs | Calibration | None,
     profile: Any,
     seed: int,
+    identity: Identity = "ids",
 ) -> Candidates:
     """The bounds for these labelled rows, unlabelled inputs, calibration of other rows, and class probabilities."""
     found = Candidates()
@@ -86,8 +87,8 @@ def candidates(
             "the labels were not drawn in strata (infimum plan --select)",
             *(name for name in METHODS if name.startswith("stratified")),
         )
-        _from_conformal(found, rows, operation, calibration)
-        _prediction_powered(found, rows, operation, calibration)
+        _from_conformal(found, rows, operation, calibration, identity)
+        _prediction_powered(found, rows, operation, calibration, identity)
     return found
 
 
@@ -148,7 +149,11 @@ def _by_class(found: Candidates, rows: Labelled, profile: Any) -> None:
 
 
 def _from_conformal(
-    found: Candidates, rows: Labelled, operation: Outputs | None, calibration: Outputs | Calibration | None
+    found: Candidates,
+    rows: Labelled,
+    operation: Outputs | None,
+    calibration: Outputs | Calibration | None,
+    identity: Identity,
 ) -> None:
     names = ("marginal_conformal", "confidence_floor")
     if operation is None:
@@ -169,7 +174,13 @@ def _from_conformal(
             "the calibration's score or temperature was tuned, perhaps on calibration rows", *names
         )
         return
-    counts = runner_up_counts(conformal, operation.logits)
+    # The calibration of the p-values must be independent of the unlabelled inputs.
+    known = [source] if isinstance(source, Outputs) else []
+    others = unlabelled_rows(known, operation, identity)
+    if not others.any():
+        found.withhold("every operation input is a calibration row too: none is left without a label", *names)
+        return
+    counts = runner_up_counts(conformal, operation.logits if others.all() else operation.logits[others])
     makers: tuple[Callable[[Any, float], Bound], ...] = (
         marginal_conformal_of_counts,
         confidence_floor_of_counts,
@@ -183,7 +194,11 @@ def _ignoring_labels(make: Callable[..., Bound], counts: Any, correct: Any, conf
 
 
 def _prediction_powered(
-    found: Candidates, rows: Labelled, operation: Outputs | None, calibration: Outputs | Calibration | None
+    found: Candidates,
+    rows: Labelled,
+    operation: Outputs | None,
+    calibration: Outputs | Calibration | None,
+    identity: Identity,
 ) -> None:
     names = ("prediction_powered", "prediction_powered_betting")
     why = (
@@ -204,7 +219,9 @@ def _prediction_powered(
         return
     model: Levels = fit_levels(calibration)
     labelled = model.of(rows.outputs)
-    unlabelled = model.of(operation, first_row=len(rows))[~rows_also_in(rows.outputs, operation)]
+    unlabelled = model.of(operation, first_row=len(rows))[
+        unlabelled_rows([rows.outputs], operation, identity)
+    ]
     if not len(unlabelled):
         found.withhold("every operation input is a labelled row too: none is left without a label", *names)
         return

@@ -8,24 +8,29 @@ from typing import Any
 import numpy as np
 
 import infimum
-from infimum.bounds import Bound, Exchangeability, best, clopper_pearson_per_class, exchangeability
+from infimum.bounds import Bound, Exchangeability, best, clopper_pearson_per_class
 from infimum.bounds.base import check_confidence
+from infimum.bounds.exchangeability import exchangeability_of_others
 from infimum.caveats import FEW, contradicted, not_alike
 from infimum.certification.candidates import ASYMPTOTIC, METHODS, Candidates, candidates
 from infimum.certification.certificate import Certificate
-from infimum.certification.labelled import Labelled, copied
+from infimum.certification.draw import likeness_in_strata
+from infimum.certification.labelled import Labelled
 from infimum.checks import Real, check_seed, exact_fraction
 from infimum.conformal import Calibration
 from infimum.errors import InputError
+from infimum.hints import compared_raw, hinted
+from infimum.identity import Found, Identity, Rows, check_identity, shared_rows
+from infimum.identity_caveats import copies_left_out, may_be_shared, may_repeat, refuted_ids
+from infimum.membership import told_by_ids
 from infimum.outputs import Outputs, check_one_network
-from infimum.overlap import n_copies, row_digests, rows_also_in
 from infimum.results import Target
 
 AUTO = "auto"
 
 UNCHECKED = (
     "whether these labelled rows are among the calibration's cannot be checked (labelled outputs as calibration, and "
-    "logits or ids on both sides, would show it); if they are, no bound that uses levels of the calibration holds"
+    "ids on both sides, would show it); if they are, no bound that uses levels of the calibration holds"
 )
 
 
@@ -39,6 +44,7 @@ def certify(
     calibration: Outputs | Calibration | None = None,
     profile: Any = None,
     per_class: bool = False,
+    identity: Identity = "ids",
     seed: int = 0,
     name: str = "network",
 ) -> Certificate:
@@ -63,6 +69,9 @@ def certify(
         cannot be compared, and a warning says so.
     profile
         (K,) class probabilities of operation, where the labelled rows have other class shares.
+    identity
+        What tells whether two rows are one input: "ids" that both have, or, where you know that no two inputs share
+        it, "hash" (`input_hash`). Equal outputs never do.
     per_class
         Also a bound for every class, all together at `confidence`.
 
@@ -77,17 +86,19 @@ def certify(
     >>> made.target.met, made.target.by, round(made.judge.value, 3)
     (True, 'clopper_pearson', 0.977)
     """
-    rows = labelled if isinstance(labelled, Labelled) else Labelled.of(labelled)
+    rows = labelled if isinstance(labelled, Labelled) else Labelled.of(labelled, check_identity(identity))
     wanted = float(exact_fraction(target, "target"))
     confidence, seed = check_confidence(confidence), check_seed(seed)
     if method is not None and method not in (*METHODS, AUTO):
         raise InputError(f"method must be one of {', '.join(METHODS)} or {AUTO}, not {method!r}")
-    _check_together(rows, operation, calibration)
-    found = candidates(rows, operation, calibration, profile, seed)
+    again = _check_together(rows, operation, calibration, identity)
+    found = candidates(rows, operation, calibration, profile, seed, identity)
     judge, others = _judge(found, rows, method, profile is not None, confidence)
-    alike = None
-    if operation is not None and rows.outputs is not None and rows.design is None and profile is None:
-        alike = exchangeability(rows.outputs, operation, seed=seed)
+    alike, untested = None, None
+    if operation is not None and rows.design is not None:
+        alike, untested = likeness_in_strata(rows, operation, calibration, seed)
+    elif operation is not None and rows.outputs is not None and profile is None:
+        alike = exchangeability_of_others(rows.outputs, operation, seed=seed, identity=identity)
     together: tuple[Bound, ...] = ()
     if per_class:
         if rows.outputs is None:
@@ -105,7 +116,7 @@ def certify(
         per_class=together,
         withheld=found.withheld,
         exchangeability=alike,
-        warnings=_warnings(rows, operation, calibration, judge, alike),
+        warnings=_warnings(rows, operation, calibration, judge, alike, again, untested),
         provenance={
             "infimum": infimum.__version__,
             "numpy": np.__version__,
@@ -117,9 +128,9 @@ def certify(
 
 
 def _check_together(
-    rows: Labelled, operation: Outputs | None, calibration: Outputs | Calibration | None
-) -> None:
-    """One network, and no row that both calibrates and certifies."""
+    rows: Labelled, operation: Outputs | None, calibration: Outputs | Calibration | None, identity: Identity
+) -> Found | None:
+    """One network, and no row that both calibrates and certifies; what was found of such rows."""
     if rows.outputs is not None and operation is not None:
         check_one_network(rows.outputs, operation)
     if not isinstance(calibration, Outputs):
@@ -128,20 +139,18 @@ def _check_together(
             raise InputError(
                 f"the calibration has {calibration.n_classes} classes, the outputs have {max(classes)}"
             )
-        return
+        return None
     if operation is not None:
         check_one_network(calibration, operation)
-    again = 0
     if rows.outputs is not None:
         check_one_network(calibration, rows.outputs)
-        again = int(rows_also_in(calibration, rows.outputs).sum())
-    if calibration.ids is not None and rows.ids is not None:
-        again = max(again, int(np.isin(rows.ids, calibration.ids.astype(str)).sum()))
-    if again:
+    again = shared_rows([Rows.of(calibration, identity)], rows.rows)
+    if again.n:
         raise InputError(
-            f"{again} rows of {rows.name} are calibration rows too; levels made from a label cannot certify with it: "
+            f"{again.n} rows of {rows.name} are calibration rows too; levels made from a label cannot certify with it: "
             "give labels that the calibration has not seen, or leave the calibration out"
         )
+    return again
 
 
 def _judge(
@@ -168,10 +177,15 @@ def _judge(
 
 
 def _comparable(rows: Labelled, calibration: Outputs | Calibration) -> bool:
-    """Whether rows in both would be noticed: by their logits or by their ids."""
-    return isinstance(calibration, Outputs) and (
-        rows.outputs is not None or (rows.ids is not None and calibration.ids is not None)
-    )
+    """Whether rows in both would be noticed, by their ids."""
+    return isinstance(calibration, Outputs) and told_by_ids(Rows.of(calibration), rows.rows)
+
+
+def _may_be_shared(rows: Labelled, calibration: Outputs | Calibration | None) -> str | None:
+    if not isinstance(calibration, Outputs) or rows.outputs is None or _comparable(rows, calibration):
+        return None
+    equal = hinted(calibration, rows.outputs)
+    return may_be_shared(equal, len(rows), "labelled rows", compared_raw(calibration, rows.outputs))
 
 
 def _warnings(
@@ -180,12 +194,19 @@ def _warnings(
     calibration: Outputs | Calibration | None,
     judge: Bound,
     alike: Exchangeability | None,
+    again: Found | None,
+    untested: str | None,
 ) -> tuple[str, ...]:
     weighted = operation is not None and operation.weights is not None
     found = (
-        None if rows.outputs is None else copied(n_copies(row_digests(rows.outputs))),
+        copies_left_out("labelled", rows.copies, len(rows)),
+        refuted_ids(rows.refuted, "labelled rows", "another"),
+        None if again is None else refuted_ids(again.refuted, "labelled rows", "a calibration row"),
+        None if rows.outputs is None or rows.ids is not None else may_repeat(rows.outputs, operation),
+        _may_be_shared(rows, calibration),
         None if calibration is None or _comparable(rows, calibration) else UNCHECKED,
         not_alike(alike),
+        untested,
         f"{judge.method} holds only in the limit of many labels, and {len(rows)} are not many"
         if judge.method in ASYMPTOTIC and len(rows) < FEW
         else f"{judge.method} holds only in the limit of many labels"

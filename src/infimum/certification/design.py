@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -26,16 +26,21 @@ ROUNDING = 1e-6
 class Design:
     """A stratified draw of n rows out of N: `stratum` (n,) in 0..S−1, `weights` (S,) shares of the N rows, sum 1.
 
-    `levels` (S,) are the success rates expected beforehand, or None.
+    `levels` (S,) are the success rates expected beforehand, `edges` (S−1,) the levels at which strata begin, `rows`
+    (n,) the rows of the operation that were drawn, and `pool` what the operation is known by; each None where unknown.
     """
 
     stratum: Int[np.ndarray, " n"]
     weights: Float[np.ndarray, " S"]
     levels: Float[np.ndarray, " S"] | None = None
+    edges: Float[np.ndarray, " cuts"] | None = None
+    rows: Int[np.ndarray, " n"] | None = None
+    pool: str | None = None
 
     def first(self, n: int) -> Design:
         """The same with the first n rows only: a sample too, since the rows of a selection are in random order."""
-        return Design(self.stratum[:n], self.weights, self.levels)
+        rows = None if self.rows is None else self.rows[:n]
+        return replace(self, stratum=self.stratum[:n], rows=rows)
 
 
 def read_design(columns: Mapping[str, Array], what: str) -> Design | None:
@@ -94,7 +99,31 @@ def read_design(columns: Mapping[str, Array], what: str) -> Design | None:
     if "level" in columns:
         level = check_bounded(numbers(columns["level"], f"{what}: level"), f"{what}: level")
         levels = np.bincount(stratum, level) / count
-    return Design(stratum.astype(np.int64), weights / weights.sum(), levels)
+    edges, rows, pool = _drawn_from(columns, first, what)
+    return Design(stratum.astype(np.int64), weights / weights.sum(), levels, edges, rows, pool)
+
+
+def _drawn_from(
+    columns: Mapping[str, Array], first: Array, what: str
+) -> tuple[Array | None, Array | None, str | None]:
+    """Edges of the strata, rows of the operation, and what it is known by, where the table holds them."""
+    edges, rows, pool = None, None, None
+    if "stratum_from" in columns:
+        begins = numbers(columns["stratum_from"], f"{what}: stratum_from")[first]
+        if (np.diff(begins) <= 0).any():
+            raise InputError(f"{what}: stratum_from does not rise with the strata")
+        edges = begins[1:]
+    if "row" in columns:
+        values = numbers(columns["row"], f"{what}: row")
+        rows = values.astype(np.int64)
+        if (rows != values).any() or (rows < 0).any():
+            raise InputError(f"{what}: row must hold whole numbers, 0 or more")
+    if "operation" in columns:
+        names = np.unique(columns["operation"].astype(str))
+        if len(names) > 1:
+            raise InputError(f"{what}: operation differs between rows: the rows are of two selections")
+        pool = str(names[0])
+    return edges, rows, pool
 
 
 def _check_whole(columns: Mapping[str, Array], what: str) -> None:

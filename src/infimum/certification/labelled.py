@@ -16,6 +16,7 @@ from infimum.checks import Array, check_vector
 from infimum.csv_files import numbers, read_csv
 from infimum.errors import InputError
 from infimum.files import read_arrays
+from infimum.identity import Identity, Rows, copies_within
 from infimum.outputs import PROBABILITIES, Outputs
 
 TRUE = ("1", "1.0", "true", "yes", "right", "correct")
@@ -24,10 +25,15 @@ FALSE = ("0", "0.0", "false", "no", "wrong", "incorrect")
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Labelled inputs in their order of drawing: `correct` (n,), and where known `ids` (n,), all different.
+    """Labelled inputs in their order of drawing: `correct` (n,), and where known `ids` (n,).
 
     `outputs` (n rows) where logits are known; `design` where the rows were drawn in strata, else they are a
-    random sample. Raises InputError for no row, or an id that occurs twice.
+    random sample. An input that is given more than once counts once: `copies` were left out. `refuted` rows have the
+    id of another row but other outputs, and count. Raises InputError for no row, or an id with two labels.
+
+    >>> rows = Labelled(np.array([True, True, False]), ids=np.array(["a", "a", "b"]))
+    >>> len(rows), rows.copies
+    (2, 1)
     """
 
     correct: Array
@@ -35,18 +41,32 @@ class Labelled:
     outputs: Outputs | None = None
     design: Design | None = None
     name: str = "labels"
+    copies: int = 0
+    refuted: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "correct", check_correct(self.correct))
-        if self.ids is not None:
-            ids = check_vector(self.ids, f"{self.name}: ids", len(self)).astype(str)
-            known, first, count = np.unique(ids, return_index=True, return_counts=True)
-            if len(known) < len(ids):
-                twice = known[count > 1][np.argmin(first[count > 1])]
-                raise InputError(
-                    f"{self.name}: id {str(twice)!r} occurs {count[known == twice][0]} times: an input counts once"
-                )
-            object.__setattr__(self, "ids", ids)
+        put = object.__setattr__
+        put(self, "correct", check_correct(self.correct))
+        if self.ids is None:
+            return
+        put(self, "ids", check_vector(self.ids, f"{self.name}: ids", len(self)).astype(str))
+        found = copies_within(self.rows, self.name)
+        put(self, "refuted", found.refuted)
+        if found.n:
+            kept = ~found.mask
+            put(self, "copies", self.copies + found.n)
+            put(self, "correct", self.correct[kept])
+            put(self, "ids", self.ids[kept])
+            put(self, "outputs", None if self.outputs is None else self.outputs.taken(kept))
+
+    @property
+    def rows(self) -> Rows:
+        """What identifies the rows."""
+        if self.outputs is None:
+            keys = None if self.ids is None else tuple(self.ids.tolist())
+            return Rows(len(self), keys, labels=self.correct.astype(np.int64))
+        rows = Rows.of(self.outputs)
+        return rows if self.ids is None else replace(rows, keys=tuple(self.ids.tolist()))
 
     def __len__(self) -> int:
         return len(self.correct)
@@ -57,8 +77,8 @@ class Labelled:
         return int((~self.correct).sum())
 
     @staticmethod
-    def of(outputs: Outputs) -> Labelled:
-        """Rows of labelled outputs; InputError without labels, or with weights.
+    def of(outputs: Outputs, identity: Identity = "ids") -> Labelled:
+        """Rows of labelled outputs, told apart by `identity`; InputError without labels, or with weights.
 
         >>> Labelled.of(Outputs(np.eye(2), np.array([0, 0]))).correct.tolist()
         [True, False]
@@ -68,10 +88,15 @@ class Labelled:
                 f"{outputs.name} has weights; the binomial bound is of inputs that count alike: draw the labelled "
                 "inputs evenly from the operation, or in strata (infimum plan --select), and leave the weights out"
             )
-        return Labelled(outputs.correct, outputs.ids, outputs, name=outputs.name)
+        ids = outputs.ids if identity == "ids" else outputs.input_hash
+        if ids is None and identity == "hash":
+            raise InputError(
+                f"{outputs.name} has no 'input_hash' to tell inputs by (identity = hash); `infimum extract` writes it"
+            )
+        return Labelled(outputs.correct, ids, outputs, name=outputs.name)
 
     @staticmethod
-    def load(path: str | Path) -> Labelled:
+    def load(path: str | Path, identity: Identity = "ids") -> Labelled:
         """Read outputs with labels, or a table with `correct`, or with `predicted` and `label`.
 
         A table is CSV (name ending in .csv), npz, safetensors or Parquet. Optional columns: `id`; and those of a
@@ -81,20 +106,9 @@ class Labelled:
         columns = read_csv(path) if path.suffix == ".csv" else read_arrays(path)
         columns = {SINGULAR.get(name, name): column for name, column in columns.items()}
         if "logits" in columns or any(name in columns for name in PROBABILITIES):
-            rows = Labelled.of(Outputs.load(path))
+            rows = Labelled.of(Outputs.load(path), identity)
             return replace(rows, design=read_design(columns, str(path)))
         return _from_table(columns, str(path))
-
-
-def copied(n: int) -> str | None:
-    """The warning where `n` labelled rows are copies of others."""
-    if not n:
-        return None
-    rows = "1 labelled row is a copy of another" if n == 1 else f"{n} labelled rows are copies of others"
-    return (
-        f"{rows}, logits equal to the last bit: if they are the same inputs, these count several times and NO bound "
-        "here holds; keep each once"
-    )
 
 
 SINGULAR = {"ids": "id", "labels": "label", "predictions": "predicted"}

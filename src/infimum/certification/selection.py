@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 
 from infimum.bounds import allocate, strata
 from infimum.certification.design import COLUMNS
+from infimum.certification.draw import pool_of
 from infimum.certification.labelled import SINGULAR, filled_in
 from infimum.certification.planning import operation_levels
 from infimum.checks import Array, check_seed
@@ -17,8 +18,11 @@ from infimum.conformal import Calibration
 from infimum.csv_files import read_csv, write_csv
 from infimum.errors import InputError
 from infimum.files import read_arrays, write_npz
+from infimum.hints import compared_raw, hinted
+from infimum.identity import Rows, shared_rows
+from infimum.identity_caveats import may_be_shared, refuted_ids
+from infimum.membership import told_by_ids
 from infimum.outputs import Outputs
-from infimum.overlap import rows_also_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +31,9 @@ class Selection:
 
     `row` (N,) their rows in the operation, `id` (N,) their ids (rows where there are none), `predicted` (N,) class
     or its name, `level` (N,) expected success rate, `stratum` (N,), `sampling_probability` (N,) = n_s/N_s, and
-    `stratum_weight` (N,) = N_s/N. `n_classes` where classes are numbers 0..n_classes − 1, not names.
+    `stratum_weight` (N,) = N_s/N, `stratum_from` (N,) the level at which the stratum begins (0: the first). `operation`
+    is what the operation is known by. `n_classes` where classes are numbers 0..n_classes − 1, not names. `notes` are
+    for who selected.
     """
 
     id: Array
@@ -37,7 +43,10 @@ class Selection:
     stratum: Int[np.ndarray, " N"]
     sampling_probability: Float[np.ndarray, " N"]
     stratum_weight: Float[np.ndarray, " N"]
+    stratum_from: Float[np.ndarray, " N"]
+    operation: str
     n_classes: int | None = None
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.row)
@@ -50,7 +59,8 @@ class Selection:
         """
         path = Path(path)
         check_unlabelled(path)
-        columns = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "n_classes"}
+        columns = {name: column for name, column in vars(self).items() if isinstance(column, np.ndarray)}
+        columns["operation"] = np.full(len(self), self.operation)
         columns["order"] = np.arange(1, len(self) + 1)
         columns["n_selected"] = np.full(len(self), len(self))
         if self.n_classes is not None:
@@ -86,11 +96,18 @@ def select(
         raise InputError(
             f"n_labels must be a whole number from 1 to {len(operation)} (operation inputs), not {n_labels!r}"
         )
-    if isinstance(calibration, Outputs) and (again := int(rows_also_in(calibration, operation).sum())):
-        raise InputError(
-            f"{again} operation inputs are calibration rows too; their labels are known and made the levels: leave "
-            "them out of the operation"
-        )
+    notes: list[str | None] = []
+    if isinstance(calibration, Outputs):
+        found = shared_rows([Rows.of(calibration)], Rows.of(operation))
+        if found.n:
+            raise InputError(
+                f"{found.n} operation inputs are calibration rows too; their labels are known and made the levels: "
+                "leave them out of the operation"
+            )
+        notes.append(refuted_ids(found.refuted, "operation inputs", "a calibration row"))
+        if not told_by_ids(Rows.of(calibration), Rows.of(operation)):
+            equal, raw = hinted(calibration, operation), compared_raw(calibration, operation)
+            notes.append(may_be_shared(equal, len(operation), "operation inputs", raw))
     if operation.ids is not None and len(np.unique(operation.ids.astype(str))) < len(operation):
         raise InputError("operation: an id occurs twice; what is labelled is known by its id")
     parts = strata(level, min(n_strata, n_labels))
@@ -116,6 +133,9 @@ def select(
         stratum=of,
         sampling_probability=(number / size)[of],
         stratum_weight=(size / len(operation))[of],
+        stratum_from=np.concatenate([[0.0], parts.edges])[of],
+        operation=pool_of(operation),
+        notes=tuple(note for note in notes if note is not None),
         n_classes=operation.n_classes if operation.class_names is None else None,
     )
 

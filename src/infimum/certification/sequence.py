@@ -11,10 +11,9 @@ from jaxtyping import Bool
 from infimum.bounds import Bound, anytime, stratified
 from infimum.certification.certificate import Certificate
 from infimum.certification.design import ROUNDING, Design
-from infimum.certification.labelled import Labelled, copied
+from infimum.certification.labelled import Labelled
 from infimum.checks import Array
 from infimum.errors import InputError
-from infimum.overlap import n_copies, row_digests
 from infimum.results import Target
 
 STOPPED = (
@@ -27,8 +26,7 @@ class Sequence:
     """Labelled rows in the order in which they were added, and what was fixed before the first of them.
 
     `ids` and `correct` (n,), all ids different; `batches`: how many rows each call added; `design` where rows
-    were drawn in strata. `n_classes` and `class_names` of the network where they are known. `digests` (n,) of the
-    logits, None where they are not known: the same input under two ids is seen by them.
+    were drawn in strata. `n_classes` and `class_names` of the network where they are known.
     """
 
     network: str
@@ -40,7 +38,6 @@ class Sequence:
     design: Design | None = None
     n_classes: int | None = None
     class_names: tuple[str, ...] | None = None
-    digests: tuple[str | None, ...] = ()
 
     def with_rows(self, rows: Labelled) -> Sequence:
         """The sequence with these rows added; InputError for rows without ids, known ids, or of another network.
@@ -53,6 +50,13 @@ class Sequence:
                 f"{rows.name} has no 'ids': a row that is added twice is known by its id; give one per row"
             )
         ids, correct = rows.ids.tolist(), rows.correct
+        twice = next((i for i in ids if not i or (rows.refuted and ids.count(i) > 1)), None)
+        if twice is not None:
+            raise InputError(
+                f"{rows.name}: a row has no id"
+                if not twice
+                else f"{rows.name}: id {twice!r} names rows of different outputs; give each input an id of its own"
+            )
         self._check_network(rows)
         design = self._grown(rows)
         n = len(self.ids)
@@ -72,12 +76,10 @@ class Sequence:
                 "state already; every row is added once. Nothing was added"
             )
         outputs = rows.outputs
-        new = [None] * len(rows) if outputs is None else row_digests(outputs)
         return replace(
             self,
             ids=(*self.ids, *ids),
             correct=np.concatenate([self.correct, correct]),
-            digests=(*(self.digests or [None] * n), *new[len(rows) - len(ids) :]),
             batches=(*self.batches, len(ids)),
             design=design,
             n_classes=self.n_classes if outputs is None else outputs.n_classes,
@@ -98,7 +100,6 @@ class Sequence:
         """What the rows so far say; only the anytime-valid bound, for no other survives stopping at will."""
         import infimum
 
-        copies = copied(n_copies(self.digests))
         bound = replace(self.bound(), n=len(self.ids))
         return Certificate(
             network=self.network,
@@ -107,7 +108,6 @@ class Sequence:
             wrong=int((~self.correct).sum()),
             bounds=(bound,),
             withheld={"every other": STOPPED},
-            warnings=() if copies is None else (copies,),
             provenance={"infimum": infimum.__version__, "batches": len(self.batches)},
         )
 

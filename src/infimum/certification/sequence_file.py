@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -69,7 +68,6 @@ def save_sequence(state: Sequence, path: Path) -> None:
             "stratum": design.stratum.tolist(),
         },
         "ids": list(state.ids),
-        "digests": list(state.digests),
         "correct": "".join("1" if right else "0" for right in state.correct.tolist()),
     }
 
@@ -112,9 +110,6 @@ def _from_dict(d: Any) -> Sequence:
         raise InputError("correct is not one 0 or 1 for each id")
     if len(set(ids)) < len(ids):
         raise InputError("an id occurs twice")
-    digests = tuple(d.get("digests", []))  # states of the first versions have none
-    if len(digests) not in (0, len(ids)) or any(x is not None and not _is_digest(x) for x in digests):
-        raise InputError("digests are not 16 hexadecimal digits, or nothing, for each id")
     n_classes = d["n_classes"]
     if n_classes is not None and (not isinstance(n_classes, int) or n_classes < 2):
         raise InputError(f"n_classes is {n_classes!r}, a whole number from 2 was expected")
@@ -139,13 +134,8 @@ def _from_dict(d: Any) -> Sequence:
         batches=batches,
         design=design,
         n_classes=n_classes,
-        digests=digests,
         class_names=None if names is None else tuple(str(name) for name in names),
     )
-
-
-def _is_digest(value: Any) -> bool:
-    return isinstance(value, str) and re.fullmatch("[0-9a-f]{16}", value) is not None
 
 
 @contextmanager

@@ -117,6 +117,7 @@ def assess(
         ),
     ] = None,
     images: Images = None,
+    identity: o.IdentityOption = o.IdentityName.ids,
     quiet: o.Quiet = False,
     seed: o.Seed = 0,
     exchangeability: Annotated[
@@ -312,6 +313,7 @@ def assess(
             target=target,
             confidence=confidence,
             method=method.value,
+            identity=identity.value,
             name=name or (out.resolve().name if out is not None else "network"),
             progress=progress,
         )

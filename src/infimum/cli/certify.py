@@ -74,6 +74,7 @@ def certify(
     json: Annotated[
         str | None, typer.Option("--json", metavar="FILE|-", help="Write the JSON here; - for stdout alone.")
     ] = None,
+    identity: o.IdentityOption = o.IdentityName.ids,
     quiet: o.Quiet = False,
     seed: o.Seed = 0,
 ) -> None:
@@ -105,11 +106,11 @@ def certify(
                 "somebody stops"
             )
         made = add_to_state(
-            sequential, Labelled.load(labels), target=target, confidence=confidence, name=name
+            sequential, Labelled.load(labels, identity.value), target=target, confidence=confidence, name=name
         )
     else:
         made = certify_rows(
-            Labelled.load(labels),
+            Labelled.load(labels, identity.value),
             target=target,
             confidence=confidence,
             method=method,
@@ -117,6 +118,7 @@ def certify(
             calibration=None if calibration is None else calibration_from(calibration),
             profile=None if profile is None else _probabilities(profile),
             per_class=per_class,
+            identity=identity.value,
             seed=seed,
             name=name,
         )

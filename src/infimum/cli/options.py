@@ -33,6 +33,13 @@ class EmptyName(StrEnum):
     nan = "nan"
 
 
+class IdentityName(StrEnum):
+    """What tells whether two rows are one input."""
+
+    ids = "ids"
+    hash = "hash"
+
+
 SCORING = "Score and calibration"
 LEVELS = "Success levels"
 
@@ -174,3 +181,13 @@ def calibrated(
         None if tuned is None else saturation("tuning", tuned.saturated, len(tuned)),
     ]
     return made, [warning for warning in found if warning is not None]
+
+
+IdentityOption = Annotated[
+    IdentityName,
+    typer.Option(
+        "--identity",
+        help="What tells whether two rows are one input, which counts once: their ids, or, where you know that no two "
+        "inputs share it, the hash of the raw input.",
+    ),
+]

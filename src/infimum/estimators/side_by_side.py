@@ -6,16 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import infimum
-from infimum.bounds import Exchangeability, exchangeability
-from infimum.caveats import FEW, calibration_rows_in, not_alike, saturation
+from infimum.bounds import Exchangeability
+from infimum.bounds.exchangeability import exchangeability_of_others
+from infimum.caveats import FEW, not_alike, saturation
 from infimum.estimators.average_confidence import average_confidence, difference_of_confidences
 from infimum.estimators.base import Estimate, few_wrong
 from infimum.estimators.calibrated_confidence import calibrated_confidence
 from infimum.estimators.success_level import recalibrated_success_level, success_level
 from infimum.estimators.thresholded_confidence import thresholded_confidence
 from infimum.files import json_text
+from infimum.identity_caveats import belonging, copies_left_out, refuted_ids
+from infimum.labelled_sets import without_copies
+from infimum.membership import Membership
 from infimum.outputs import Outputs
-from infimum.overlap import rows_also_in
 
 SCHEMA = "infimum/estimates/1"
 
@@ -31,7 +34,7 @@ class Estimates:
     accuracy: float | None
     n_calibration: int
     n_operation: int
-    exchangeability: Exchangeability
+    exchangeability: Exchangeability | None
     warnings: tuple[str, ...]
     provenance: dict[str, Any]
 
@@ -46,7 +49,7 @@ class Estimates:
             "accuracy": truth,
             "n_calibration": self.n_calibration,
             "n_operation": self.n_operation,
-            "exchangeability": self.exchangeability.to_dict(),
+            "exchangeability": None if self.exchangeability is None else self.exchangeability.to_dict(),
             "warnings": list(self.warnings),
             "provenance": self.provenance,
         }
@@ -70,6 +73,10 @@ def estimate(calibration: Outputs, operation: Outputs, *, seed: int = 0) -> Esti
     >>> [e.method for e in found.estimates][:2], found.accuracy
     (['success_level', 'recalibrated_success_level'], None)
     """
+    calibration, copies, refuted = without_copies(calibration)
+    who = Membership([calibration])
+    who.among(operation)
+    who.compare(operation)
     made = (
         success_level(calibration, operation, seed=seed),
         recalibrated_success_level(calibration, operation, seed=seed),
@@ -79,10 +86,12 @@ def estimate(calibration: Outputs, operation: Outputs, *, seed: int = 0) -> Esti
         thresholded_confidence(calibration, operation, by="max_probability", seed=seed),
         thresholded_confidence(calibration, operation, by="negative_entropy", seed=seed),
     )
-    alike = exchangeability(calibration, operation, seed=seed)
+    alike = exchangeability_of_others(calibration, operation, seed=seed)
     warnings = (
         not_alike(alike),
-        calibration_rows_in(int(rows_also_in(calibration, operation).sum()), len(operation)),
+        *belonging(who.found, len(operation)),
+        copies_left_out("calibration", copies, len(calibration)),
+        refuted_ids(refuted, "calibration rows", "another"),
         few_wrong(calibration.correct),
         f"only {len(operation)} operation inputs" if len(operation) < FEW else None,
         "the calibration's weights are not used" if calibration.weights is not None else None,

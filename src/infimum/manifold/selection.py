@@ -33,6 +33,7 @@ from infimum.checks import Array, check_matrix, check_seed
 from infimum.conformal import Calibration, LambdaSummary
 from infimum.conformal.summary import calibration_error_of_difference
 from infimum.errors import InputError
+from infimum.hashing import row_hashes
 from infimum.head import AnyHead, Head
 from infimum.manifold.base import Manifold
 from infimum.manifold.class_gaussians import fit_class_gaussians
@@ -40,7 +41,6 @@ from infimum.manifold.density import SINGULAR, choose_bandwidth, log_density
 from infimum.manifold.gmm import fit_gmm
 from infimum.manifold.kernel import fit_kernel
 from infimum.manifold.tree import fit_tree
-from infimum.overlap import row_hashes
 
 FOLDS = 4
 

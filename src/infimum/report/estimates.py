@@ -40,7 +40,8 @@ def to_text(found: Estimates) -> str:
         )
     lines += ["", *textwrap.wrap(NO_GUARANTEE, WIDTH), ""]
     about = f"{found.n_calibration} calibration rows, {found.n_operation} operation inputs."
-    lines += [about, *textwrap.wrap(alike(found.exchangeability), WIDTH)]
+    tested = "" if found.exchangeability is None else alike(found.exchangeability)
+    lines += [about, *textwrap.wrap(tested, WIDTH)]
     for warning in found.warnings:
         lines += textwrap.wrap(f"warning: {printable(warning)}", WIDTH, subsequent_indent="  ")
     return "\n".join(lines) + "\n"

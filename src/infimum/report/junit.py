@@ -12,7 +12,6 @@ from typing import NamedTuple
 from xml.etree import ElementTree as Xml
 
 from infimum.gates import Gate
-from infimum.measured import measured_of
 from infimum.report.figures import NO_GUARANTEE, verdict
 from infimum.results import Assessment
 from infimum.wording import printable
@@ -84,7 +83,7 @@ def _likeness(a: Assessment) -> str:
     if a.exchangeability is None:
         return "not tested"
     said = "REJECTED" if a.exchangeability.rejected else "no difference found"
-    measured = measured_of(a)
+    measured = a.measured
     of_labels = (
         "" if measured is None or not measured.rejected else f"; labels: REJECTED (p {measured.p_in_words})"
     )

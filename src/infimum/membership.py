@@ -1,0 +1,84 @@
+"""Which operation inputs are labelled rows too, or occur twice: found block by block, weighed at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool
+
+from infimum.hints import KnownOutputs, compared_raw
+from infimum.identity import Identity, Rows, Shared
+from infimum.outputs import Outputs
+from infimum.repeats import Repeats
+
+Mask = Bool[np.ndarray, " n"]
+
+
+@dataclass(frozen=True)
+class Belonging:
+    """What was found of n operation inputs.
+
+    `labelled` of them are labelled rows too, and `repeated` are met again, by their ids; `refuted` have the id of
+    another input. `equal`: where ids do not tell, how many have the outputs (or, `raw`, the raw input) of a
+    calibration row, if they are more than repeats explain.
+    """
+
+    labelled: int = 0
+    repeated: int = 0
+    refuted: int = 0
+    equal: int = 0
+    raw: bool = False
+
+
+class Membership:
+    """The labelled rows that an operation is held against, and what has been met of it so far."""
+
+    def __init__(self, labelled: Sequence[Outputs], identity: Identity = "ids") -> None:
+        self._identity = identity
+        self._known = [Rows.of(outputs, identity) for outputs in labelled]
+        self._shared, self._repeats = Shared(self._known), Repeats()
+        self._outputs, self._first = KnownOutputs(labelled[0]), labelled[0]
+        self._equal = self._untold = 0
+        self._raw = False
+
+    def among(self, block: Outputs) -> tuple[Mask, Mask]:
+        """Which rows are labelled ones, and which of the others are met again, if that is believed in the end."""
+        rows = Rows.of(block, self._identity)
+        shared = self._shared.among(rows)
+        return shared, self._repeats.among(rows) & ~shared
+
+    def compare(self, block: Outputs) -> None:
+        """Count rows with the outputs of a calibration row, where ids cannot tell. Independent of `among`."""
+        if not told_by_ids(self._known[0], Rows.of(block, self._identity)):
+            self._raw = compared_raw(self._first, block)
+            self._equal += int(np.count_nonzero(self._outputs.among(block)))
+            self._untold += len(block)
+
+    @property
+    def believed(self) -> tuple[bool, bool]:
+        """Whether rows found to be labelled ones, and rows found again, are."""
+        return self._shared.believed, self._repeats.believed
+
+    @property
+    def found(self) -> Belonging:
+        """Everything found so far."""
+        shared, repeated = self.believed
+        hinted = self._untold and self._outputs.more_than_repeats(self._equal, self._untold, self._raw)
+        return Belonging(
+            labelled=self._shared.agreed if shared else 0,
+            repeated=self._repeats.agreed if repeated else 0,
+            refuted=self._shared.refuted,
+            equal=self._equal if hinted else 0,
+            raw=self._raw,
+        )
+
+
+def told_by_ids(ours: Rows, theirs: Rows) -> bool:
+    """Whether ids say which rows are one input: both sides have them, and of one source where they name it."""
+    if ours.keys is None or theirs.keys is None:
+        return False
+    if ours.sources is None or theirs.sources is None:
+        return True
+    return bool(np.isin(theirs.sources, ours.sources).any())
