@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.stats import binom, fisher_exact
 
 from infimum import Assessment, Outputs, assess
-from infimum.bounds import clopper_pearson
 from infimum.gates import alike_gate, target_gate
-from infimum.measured import LEVEL, measured_beside, measured_of
+from infimum.measured import LEVEL, measured_beside
 from infimum.report.html import to_html
-from infimum.results import Success
 from infimum.testing import assert_reliable
 
 
@@ -36,8 +33,7 @@ def contradicted(logits_and_labels: tuple[np.ndarray, np.ndarray]) -> Assessment
 
 
 def test_the_p_value_is_that_of_fishers_test() -> None:
-    bound = clopper_pearson(np.arange(300) < 280)
-    found = measured_beside([bound], Success(170 / 200, 200), weighted=False)
+    found = measured_beside(170, 200, 280, 300)
     assert found.p_value == pytest.approx(fisher_exact([[170, 30], [280, 20]], "less").pvalue)
     assert (found.operation, found.labelled) == (0.85, 280 / 300)
 
@@ -45,10 +41,7 @@ def test_the_p_value_is_that_of_fishers_test() -> None:
 def test_alike_inputs_are_contradicted_at_most_at_the_level() -> None:
     rng = np.random.default_rng(1)
     right = rng.binomial([200, 400], 0.9, (500, 2))
-    found = sum(
-        measured_beside([clopper_pearson(np.arange(200) < k)], Success(m / 400, 400), weighted=False).rejected
-        for k, m in right.tolist()
-    )
+    found = sum(measured_beside(m, 400, k, 200).rejected for k, m in right.tolist())
     assert found <= binom.ppf(1 - 1e-4, 500, LEVEL)
 
 
@@ -70,7 +63,7 @@ def test_labels_that_contradict_the_bound_are_said_wherever_the_bound_is(contrad
 def test_labels_that_agree_are_no_matter(logits_and_labels: tuple[np.ndarray, np.ndarray]) -> None:
     logits, labels = logits_and_labels
     a = assess(Outputs(logits[:500], labels[:500]), Outputs(logits[500:], labels[500:]), target=0.9)
-    assert not measured_of(a).rejected
+    assert not a.measured.rejected
     assert "REJECTS" not in a.summary()
     assert alike_gate(a).passed
 
@@ -87,10 +80,16 @@ def test_assert_reliable_reads_labels_of_the_operation(
     assert_reliable(cal, 0.9, operation=Outputs(logits[500:]))
 
 
-def test_nothing_is_compared_without_what_it_takes(contradicted: Assessment) -> None:
-    bounds, success = contradicted.certified, contradicted.success
-    assert measured_beside(bounds, None, weighted=False) is None
-    assert measured_beside(bounds, success, weighted=True) is None
-    assert measured_beside(bounds[1:], success, weighted=False) is None
-    edited = replace(bounds[0], value=0.123)
-    assert measured_of(replace(contradicted, certified=(edited, *bounds[1:]))) is None
+def test_nothing_is_compared_without_what_it_takes(
+    logits_and_labels: tuple[np.ndarray, np.ndarray],
+) -> None:
+    logits, labels = logits_and_labels
+    cal = Outputs(logits[:500], labels[:500], ids=np.arange(500))
+    assert assess(cal, Outputs(logits[500:])).measured is None
+    weighted = Outputs(logits[500:], labels[500:], weights=np.ones(1000))
+    assert assess(cal, weighted).measured is None
+    # Rows that are labelled ones too are compared once.
+    both = assess(cal, Outputs(logits, labels, ids=np.arange(1500)))
+    assert both.measured.operation == np.mean(logits[500:].argmax(axis=1) == labels[500:])
+    assert both.success.n == 1500
+    assert assess(cal, cal).measured is None

@@ -199,13 +199,3 @@ def test_head(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=message):
             make()
-
-
-def test_rows_in_both() -> None:
-    rng = np.random.default_rng(0)
-    a, b = rng.normal(size=(500, 3)), rng.normal(size=(400, 3))
-    b[7], b[300] = a[3], a[499]
-    assert np.flatnonzero(rows_also_in(Outputs(a), Outputs(b))).tolist() == [7, 300]
-    assert not rows_also_in(Outputs(a), Outputs(b[:, :2])).any()
-    hard = Outputs.from_probabilities(np.eye(3)[[0, 1, 2, 0]])
-    assert not rows_also_in(hard, hard).any()  # saturated rows are equal by rounding, not by origin

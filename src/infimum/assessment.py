@@ -25,7 +25,6 @@ from infimum.errors import InputError
 from infimum.estimators.base import few_wrong
 from infimum.estimators.success_level import recalibrated_lambda
 from infimum.head import AnyHead
-from infimum.identity import Identity, check_identity
 from infimum.identity_caveats import counted_once
 from infimum.judging import Method, check_method, judging_bounds
 from infimum.labelled_sets import LabelledSets, labelled_sets
@@ -39,6 +38,7 @@ from infimum.measured import measured_beside
 from infimum.outputs import Outputs, check_one_network
 from infimum.provenance import origin
 from infimum.results import Assessment, CalibrationFacts, LambdaEstimate, Success, Target
+from infimum.rows import Identity, check_identity
 from infimum.sampling import Draw, Progress, Stopping, sample_lambda
 from infimum.scan import Scan, scan
 from infimum.stream import OutputsStream

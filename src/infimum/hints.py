@@ -55,7 +55,7 @@ class KnownOutputs:
         """Whether `equal` of `of` rows of another set are more than this set's own repeats explain."""
         repeats = share_repeated(self._outputs, raw)
         error = np.sqrt(repeats * (1.0 - repeats) * (1.0 / of + 1.0 / len(self._outputs)))
-        return equal > 0 and equal / of > repeats + BEYOND * error
+        return bool(equal > 0 and equal / of > repeats + BEYOND * error)
 
 
 def share_repeated(outputs: Outputs, raw: bool = False) -> float:

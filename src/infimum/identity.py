@@ -13,128 +13,62 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, UInt64
+from jaxtyping import Bool, Int
 
 from infimum.checks import Array
 from infimum.errors import InputError
-from infimum.hashing import row_hashes
 from infimum.outputs import Outputs
-
-Identity = Literal["ids", "hash"]
-"""What tells whether two rows are one input: their `ids`, or, where the user says so, their `input_hash`."""
-
-CLOSE = 1e-4
-"""Logits of one network on one input differ by less than this, times the largest of them where that is above 1."""
-
-LEAST = -80.0
-"""Logits this far below the largest say no more: probabilities from files are clipped in other places."""
-
-
-def check_identity(identity: Any) -> Identity:
-    """One of the ways to tell inputs apart.
-
-    >>> check_identity("hash")
-    'hash'
-    """
-    if identity not in get_args(Identity):
-        raise InputError(f"identity must be one of {', '.join(get_args(Identity))}, not {identity!r}")
-    return identity  # type: ignore[no-any-return]
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """What identifies n rows (`keys`, "" where a row has none; None: nothing does), and what may refute it.
-
-    `sources` (n,): ids made from positions or paths hold within one source only; two that differ are no match.
-    """
-
-    n: int
-    keys: tuple[str, ...] | None = None
-    sources: Array | None = None
-    logits: Array | None = None
-    labels: Array | None = None
-    hashes: Array | None = None
-
-    @staticmethod
-    def of(outputs: Outputs, identity: Identity = "ids") -> Rows:
-        """Rows of outputs; InputError where they are to be told by a hash that they lack."""
-        by_hash = identity == "hash"
-        if by_hash and outputs.input_hash is None:
-            raise InputError(
-                f"{outputs.name} has no 'input_hash' to tell inputs by (identity = hash); `infimum extract` writes it"
-            )
-        ids = outputs.input_hash if by_hash else outputs.ids
-        return Rows(
-            n=len(outputs),
-            keys=None if ids is None else tuple(ids.astype(str).tolist()),
-            sources=None if by_hash else outputs.id_source,
-            logits=outputs.logits,
-            labels=outputs.labels,
-            hashes=None if by_hash else outputs.input_hash,
-        )
-
-
-def outputs_agree(a: Array, b: Array) -> Bool[np.ndarray, " n"]:
-    """Whether rows of logits (n, K) are those of one input, whatever constant was added to a row.
-
-    >>> z = np.array([[1.0, 0.0], [1.0, 0.0]])
-    >>> outputs_agree(z, np.array([[2.0, 1.00001], [1.0, 0.1]])).tolist()
-    [True, False]
-    """
-    same = np.zeros(len(a), dtype=bool)
-    if a.shape != b.shape:
-        return same
-    for start in range(0, len(a), size := max(1, 2**18 // a.shape[1])):
-        x, y = (_above_least(z[start : start + size]) for z in (a, b))
-        scale = np.maximum(1.0, np.abs(x).max(axis=1))
-        same[start : start + size] = np.abs(x - y).max(axis=1) <= CLOSE * scale
-    return same
-
-
-def _above_least(logits: Array) -> Float[np.ndarray, "n K"]:
-    z = logits.astype(np.float64)
-    z -= z.max(axis=1, keepdims=True)
-    np.maximum(z, LEAST, out=z)
-    return z
+from infimum.rows import Counts, Identity, Rows, agree
+from infimum.same_set import InStep
 
 
 class Shared:
-    """Rows that are looked for among others, block by block, by what identifies them."""
+    """Rows that are looked for among others, block by block: by their ids; where there are none, in step."""
 
     def __init__(self, known: Sequence[Rows]) -> None:
-        self._known = [rows for rows in known if rows.keys is not None]
-        self.comparable = bool(known) and len(self._known) == len(known)
-        self._at: list[dict[str, list[int]]] = [_places(rows) for rows in self._known]
-        self._counts = [_Counts(rows) for rows in self._known]
-        self.agreed = self.refuted = 0
+        self._known = list(known)
+        self._at = [_places(rows) for rows in known]
+        self._counts = [Counts(rows) for rows in known]
+        self._in_step: InStep | None = InStep(known)
+        self._agreed = self.refuted = 0
         self._chance = 0.0
 
     def among(self, others: Rows) -> Bool[np.ndarray, " n"]:
-        """Which of `others` are known inputs, if `believed` holds in the end."""
-        agree = np.zeros(others.n, dtype=bool)
+        """Which of the next rows, `others`, are known inputs, if `believed` holds in the end."""
+        if others.keys is not None and any(self._at):
+            self._in_step = None
+        if self._in_step is not None:
+            return np.full(others.n, self._in_step.goes_on(others))
+        same = np.zeros(others.n, dtype=bool)
         refuted = np.zeros(others.n, dtype=bool)
         chance = np.zeros(others.n)
         for rows, at, counts in zip(self._known, self._at, self._counts, strict=True):
             theirs, ours = _pairs(rows, at, others)
             if not len(theirs):
                 continue
-            same = _agree(rows, ours, others, theirs)
-            agree[theirs[same]] = True
-            refuted[theirs[~same]] = True
+            alike = agree(rows, ours, others, theirs)
+            same[theirs[alike]] = True
+            refuted[theirs[~alike]] = True
             chance[theirs] = np.maximum(chance[theirs], counts.share(others, theirs))
-        refuted &= ~agree
-        self.agreed += int(agree.sum())
+        refuted &= ~same
+        self._agreed += int(same.sum())
         self.refuted += int(refuted.sum())
-        self._chance += float(chance[agree | refuted].sum())
-        return agree
+        self._chance += float(chance[same | refuted].sum())
+        return same
+
+    @property
+    def agreed(self) -> int:
+        """How many of the rows so far are known inputs, if they are believed to be."""
+        return self._agreed if self._in_step is None else self._in_step.n
 
     @property
     def believed(self) -> bool:
         """Whether rows that agree are one input: no pair is refuted, or more agree than chance explains."""
-        return _believed(self.agreed, self.refuted, self._chance)
+        if self._in_step is not None:
+            return self._in_step.same_set
+        return _believed(self._agreed, self.refuted, self._chance)
 
 
 def _believed(agreed: int, refuted: int, chance: float) -> bool:
@@ -197,8 +131,8 @@ def copies_within(rows: Rows, name: str, labelled: bool = True) -> Found:
                 "one label. If ids name groups of inputs (a patient, a scene), call them 'cluster' and give every row "
                 "an id of its own"
             )
-    same = _agree(rows, ours, rows, theirs)
-    chance = _Counts(rows).share(rows, theirs)
+    same = agree(rows, ours, rows, theirs)
+    chance = Counts(rows).share(rows, theirs)
     if _believed(int(same.sum()), int((~same).sum()), float(chance.sum())):
         copies[theirs[same]] = True
     return Found(copies, int((~same).sum()))
@@ -238,54 +172,3 @@ def _pairs(
         of_one = known.sources[ours] == others.sources[theirs]
         theirs, ours = theirs[of_one], ours[of_one]
     return theirs, ours
-
-
-def _agree(a: Rows, i: Array, b: Rows, j: Array) -> Bool[np.ndarray, " pairs"]:
-    """Whether nothing that both sides know refutes that these rows are one input."""
-    same = np.ones(len(i), dtype=bool)
-    if a.logits is not None and b.logits is not None:
-        same &= outputs_agree(a.logits[i], b.logits[j])
-    if a.labels is not None and b.labels is not None:
-        same &= a.labels[i] == b.labels[j]
-    if a.hashes is not None and b.hashes is not None:
-        same &= a.hashes[i].astype(str) == b.hashes[j].astype(str)
-    return same
-
-
-class _Counts:
-    """How many rows have each output and label, outputs rounded: what equality by chance rests on."""
-
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-        self._tables: dict[tuple[bool, bool], tuple[Array, Array]] = {}
-
-    def share(self, others: Rows, which: Array) -> Float[np.ndarray, " pairs"]:
-        """Share of the rows that agree with each of these, by outputs and labels that both sides know."""
-        ours = self._rows
-        logits = ours.logits is not None and others.logits is not None
-        labels = ours.labels is not None and others.labels is not None
-        if not logits and not labels:
-            return np.ones(len(which))
-        if (logits, labels) not in self._tables:
-            everything = np.arange(ours.n)
-            self._tables[logits, labels] = np.unique(
-                _looks(ours, everything, logits, labels), return_counts=True
-            )
-        known, count = self._tables[logits, labels]
-        looks = _looks(others, which, logits, labels)
-        at = np.minimum(np.searchsorted(known, looks), len(known) - 1)
-        return np.where(known[at] == looks, count[at], 0) / ours.n
-
-
-def looks_of(rows: Rows, which: Array) -> UInt64[np.ndarray, " rows"]:
-    """A hash of what is known of these rows besides their ids, outputs rounded."""
-    return _looks(rows, which, rows.logits is not None, rows.labels is not None)
-
-
-def _looks(rows: Rows, which: Array, logits: bool, labels: bool) -> UInt64[np.ndarray, " rows"]:
-    looks = np.zeros(len(which), dtype=np.uint64)
-    if logits and rows.logits is not None:
-        looks += row_hashes(_above_least(rows.logits[which]).round(3))
-    if labels and rows.labels is not None:
-        looks += (rows.labels[which].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    return looks

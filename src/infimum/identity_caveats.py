@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from infimum.hints import compared_raw, hinted, share_repeated
-from infimum.identity import Rows
 from infimum.labelled_sets import LabelledSets
 from infimum.membership import Belonging, told_by_ids
 from infimum.outputs import Outputs
+from infimum.rows import Rows
 
 
 def belonging(found: Belonging, n: int) -> list[str | None]:
     """Warnings where operation inputs are labelled rows, occur twice, or may be labelled rows."""
     return [
-        f"{found.labelled} of the {n} operation inputs are labelled rows too (equal ids): λ is not independent of "
-        "them, and they are left out of the test of likeness and of every bound that needs other inputs"
+        f"{found.labelled} of the {n} operation inputs are labelled rows too (by their ids, or one set given twice): "
+        "λ is not independent of them, and they are left out of the test of likeness and of every bound that needs "
+        "other inputs"
         if found.labelled
         else None,
         f"{found.repeated} of the {n} operation inputs occur before (equal ids and outputs): they count once in bounds "
@@ -81,7 +82,7 @@ def counted_once(labelled: LabelledSets) -> list[str]:
         if labelled.shared:
             others = "" if labelled.fresh is None else ", and the others tune"
             found.append(
-                f"{labelled.shared} of the {len(tuning)} tuning rows are calibration rows too (equal ids): they count "
+                f"{labelled.shared} of the {len(tuning)} tuning rows are calibration rows too: they count "
                 f"once in the certified bound{others}"
             )
     return [note for note in found if note is not None]

@@ -9,9 +9,10 @@ import numpy as np
 
 from infimum.bounds import Bound, clopper_pearson, prediction_powered
 from infimum.errors import InputError
-from infimum.identity import Identity, unlabelled_rows
+from infimum.identity import unlabelled_rows
 from infimum.labelled_sets import LabelledSets
 from infimum.outputs import Outputs
+from infimum.rows import Identity
 from infimum.stream import OutputsStream
 
 Method = Literal["clopper_pearson", "prediction_powered", "prediction_powered_betting"]

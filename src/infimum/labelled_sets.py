@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool
 
-from infimum.identity import Identity, Rows, copies_within, shared_rows
+from infimum.identity import copies_within, shared_rows
 from infimum.outputs import Outputs
+from infimum.rows import Identity, Rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,10 @@ import numpy as np
 from jaxtyping import Bool
 
 from infimum.hints import KnownOutputs, compared_raw
-from infimum.identity import Identity, Rows, Shared
+from infimum.identity import Shared
 from infimum.outputs import Outputs
 from infimum.repeats import Repeats
+from infimum.rows import Identity, Rows
 
 Mask = Bool[np.ndarray, " n"]
 

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, UInt64
 
 from infimum.hashing import row_hashes
-from infimum.identity import Rows, looks_of
+from infimum.rows import Rows, looks_of
 
 Hashes = UInt64[np.ndarray, " n"]
 

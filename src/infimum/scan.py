@@ -18,10 +18,10 @@ from infimum.conformal import Calibration, LambdaSummary
 from infimum.conformal.success import Empty, Step, level_by_code, level_codes, step_fraction
 from infimum.diagnostics.collect import Collector
 from infimum.diagnostics.sums import KeyedSums
-from infimum.identity import Identity
 from infimum.membership import Belonging, Membership
 from infimum.outputs import Outputs
 from infimum.provenance import ARRAYS, Fingerprint
+from infimum.rows import Identity
 from infimum.stream import OutputsStream
 from infimum.stream_features import StreamFeatures
 

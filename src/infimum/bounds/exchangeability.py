@@ -12,8 +12,9 @@ from infimum.bounds import two_sample
 from infimum.checks import Array, Real, check_seed, exact_fraction
 from infimum.conformal.ranking import top_two
 from infimum.errors import InputError
-from infimum.identity import Identity, unlabelled_rows
+from infimum.identity import unlabelled_rows
 from infimum.outputs import Outputs, check_one_network
+from infimum.rows import Identity
 
 ROWS = 2000
 """Rows of each set that are compared at most: a difference that they do not show is small."""

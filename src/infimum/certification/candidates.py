@@ -26,8 +26,9 @@ from infimum.certification.labelled import Labelled
 from infimum.certification.levels import Levels, fit_levels
 from infimum.conformal import Calibration, Margin, calibrate
 from infimum.errors import InputError
-from infimum.identity import Identity, unlabelled_rows
+from infimum.identity import unlabelled_rows
 from infimum.outputs import Outputs
+from infimum.rows import Identity
 
 METHODS = (
     *("clopper_pearson", "anytime", "marginal_conformal", "confidence_floor"),

@@ -20,11 +20,12 @@ from infimum.checks import Real, check_seed, exact_fraction
 from infimum.conformal import Calibration
 from infimum.errors import InputError
 from infimum.hints import compared_raw, hinted
-from infimum.identity import Found, Identity, Rows, check_identity, shared_rows
+from infimum.identity import Found, shared_rows
 from infimum.identity_caveats import copies_left_out, may_be_shared, may_repeat, refuted_ids
 from infimum.membership import told_by_ids
 from infimum.outputs import Outputs, check_one_network
 from infimum.results import Target
+from infimum.rows import Identity, Rows, check_identity
 
 AUTO = "auto"
 

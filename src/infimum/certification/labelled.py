@@ -16,8 +16,9 @@ from infimum.checks import Array, check_vector
 from infimum.csv_files import numbers, read_csv
 from infimum.errors import InputError
 from infimum.files import read_arrays
-from infimum.identity import Identity, Rows, copies_within
+from infimum.identity import copies_within
 from infimum.outputs import PROBABILITIES, Outputs
+from infimum.rows import Identity, Rows
 
 TRUE = ("1", "1.0", "true", "yes", "right", "correct")
 FALSE = ("0", "0.0", "false", "no", "wrong", "incorrect")

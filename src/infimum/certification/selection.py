@@ -19,10 +19,11 @@ from infimum.csv_files import read_csv, write_csv
 from infimum.errors import InputError
 from infimum.files import read_arrays, write_npz
 from infimum.hints import compared_raw, hinted
-from infimum.identity import Rows, shared_rows
+from infimum.identity import shared_rows
 from infimum.identity_caveats import may_be_shared, refuted_ids
 from infimum.membership import told_by_ids
 from infimum.outputs import Outputs
+from infimum.rows import Rows
 
 
 @dataclass(frozen=True, eq=False)
