@@ -24,7 +24,8 @@ class Batch:
 
     `stop` is the position in the data after the last one read: reading can begin again there. `positions` (n,)
     is where each row came from; bad inputs that were skipped leave gaps. `columns` names the inputs' columns, where
-    they come from a table of single numbers.
+    they come from a table of single numbers. `id_source`: where ids are relative paths, a fingerprint of what they are
+    relative to. `input_hash` (n,) of the inputs as read, before preprocessing.
     """
 
     inputs: Any
@@ -33,6 +34,8 @@ class Batch:
     labels: Array | None = None
     ids: Array | None = None
     columns: tuple[str, ...] | None = None
+    id_source: int | None = None
+    input_hash: Array | None = None
 
     def __len__(self) -> int:
         return len(self.positions)

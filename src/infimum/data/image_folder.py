@@ -68,6 +68,8 @@ class ImageFolder:
         else:
             self._paths = files
         self.n = len(self._paths)
+        # A path relative to one folder names another image in another folder.
+        self._source = int(folder_fingerprint(self.root)[-16:], 16)
         if not self.n:
             raise InputError(f"{self.name} holds no images (nor a Parquet file or a saved dataset)")
 
@@ -109,6 +111,7 @@ class ImageFolder:
                 stop=stop,
                 labels=np.array([self._labels[p] for p in kept], np.int64) if self.class_names else None,
                 ids=np.array(ids, dtype=str),
+                id_source=self._source,
             )
 
     def fingerprint(self) -> str:

@@ -175,8 +175,15 @@ class NetworkAdapter:
                 if not self._probabilities:
                     warn_of_posteriors(logits, f"the {self.cut.framework} network")
             make = Outputs.from_probabilities if self._probabilities else Outputs
+            source = getattr(batch, "id_source", None)
             yield make(
-                logits, labels=labels, features=features, ids=ids, name=f"{self.cut.framework} network"
+                logits,
+                labels=labels,
+                features=features,
+                ids=ids,
+                id_source=None if source is None else np.full(len(logits), source, dtype=np.uint64),
+                input_hash=getattr(batch, "input_hash", None),
+                name=f"{self.cut.framework} network",
             )
 
     def _repeat(self, inputs: Any, logits: Array) -> None:

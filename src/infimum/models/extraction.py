@@ -24,7 +24,7 @@ from infimum.models.class_names import NetworkLabels
 from infimum.models.finished import check_settings, first_rows, read_settings
 from infimum.models.parts import PartFolder
 from infimum.models.running import Preprocess, choose_batch_size, run
-from infimum.outputs import Outputs
+from infimum.outputs import ABOUT_ROWS, Outputs
 
 CHUNK_BYTES = 2**24
 CHUNK_SECONDS = 30.0
@@ -166,7 +166,7 @@ def _fill(
 def _arrays(chunk: list[Outputs], class_names: tuple[str, ...] | None) -> dict[str, Array]:
     """The arrays of a chunk by name."""
     arrays = {}
-    for name in ("logits", "labels", "features", "ids"):
+    for name in ("logits", *ABOUT_ROWS):
         values = [getattr(outputs, name) for outputs in chunk]
         known = [value for value in values if value is not None]
         if known and len(known) < len(values):

@@ -11,6 +11,7 @@ import numpy as np
 from infimum.checks import Array
 from infimum.data.base import Batch, Data, count_rows
 from infimum.errors import InputError
+from infimum.hashing import input_hashes
 from infimum.outputs import Outputs
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ def run(
 def prepared(data: Data, size: int, preprocess: Preprocess | None, start: int = 0) -> Iterator[Batch]:
     """The data's batches as the network takes them; InputError where preprocessing changes the number of rows."""
     for batch in data.batches(size, start):
+        if len(batch):
+            batch = dataclasses.replace(batch, input_hash=input_hashes(batch.inputs))
         if preprocess is None or len(batch) == 0:
             yield batch
             continue
@@ -113,6 +116,8 @@ def join(parts: list[Outputs | None], data: Data) -> Outputs:
         labels=joined("labels"),
         features=joined("features"),
         ids=joined("ids"),
+        id_source=joined("id_source"),
+        input_hash=joined("input_hash"),
         class_names=data.class_names,
         name=data.name,
     )
