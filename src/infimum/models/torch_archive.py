@@ -24,7 +24,7 @@ _PLAIN = re.compile(r"(?!.*(?:^|/)\.\.?(?:/|$))[\w.@ +=,()\[\]-]+(?:/[\w.@ +=,()
 """Names of records that mean the same to everybody."""
 
 
-class Untrusted(Exception):
+class Untrusted(Exception):  # noqa: N818
     """A part of a file that may do more than compute: which, and where."""
 
 

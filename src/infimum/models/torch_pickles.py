@@ -21,11 +21,13 @@ SCRIPT_NAMES = frozenset(
 )
 """What the pickles of a TorchScript file name, beside the kinds of numbers and the file's own classes."""
 
-_OPCODES = frozenset(
-    "PROTO STOP MARK GLOBAL BINPUT LONG_BINPUT BINGET LONG_BINGET BINPERSID REDUCE NEWOBJ BUILD EMPTY_DICT EMPTY_LIST "
-    "EMPTY_TUPLE SETITEM SETITEMS APPEND APPENDS TUPLE TUPLE1 TUPLE2 TUPLE3 BININT BININT1 BININT2 LONG1 BINFLOAT "
-    "BINUNICODE NONE NEWTRUE NEWFALSE".split()
-)
+_INSTRUCTIONS = """
+    PROTO STOP MARK GLOBAL BINPUT LONG_BINPUT BINGET LONG_BINGET BINPERSID REDUCE NEWOBJ BUILD EMPTY_DICT
+    EMPTY_LIST EMPTY_TUPLE SETITEM SETITEMS APPEND APPENDS TUPLE TUPLE1 TUPLE2 TUPLE3 BININT BININT1
+    BININT2 LONG1 BINFLOAT BINUNICODE NONE NEWTRUE NEWFALSE
+"""
+
+_OPCODES = frozenset(_INSTRUCTIONS.split())
 """The instructions that TorchScript's pickles are made of."""
 
 _BYTES = {
@@ -42,6 +44,7 @@ DEEPEST = 100
 def check_script_pickle(data: bytes, classes: Collection[str]) -> None:
     """Raise Untrusted if a TorchScript file's pickle names more than tensors, containers and the file's `classes`."""
     depth = 0
+    argument: Any
     for opcode, argument, _ in pickletools.genops(data):
         if opcode.name not in _OPCODES:
             raise Untrusted(f"uses {opcode.name}")
@@ -56,7 +59,7 @@ def check_script_pickle(data: bytes, classes: Collection[str]) -> None:
 
 
 def check_storages(data: bytes, sizes: Mapping[str, int], folder: str) -> None:
-    """Raise ValueError if a pickle says that a tensor holds more than its record: PyTorch would read what lies behind it.
+    """Raise ValueError if a pickle says that a tensor holds more than its record: PyTorch would read behind it.
 
     `sizes` are the bytes of the records by name, `folder` the place of the tensors among them.
     """
@@ -80,9 +83,10 @@ def check_storages(data: bytes, sizes: Mapping[str, int], folder: str) -> None:
 
 def _loaded(look: _Look, data: bytes) -> Any:
     if any(
-        opcode.name == "LONG_BINPUT" and place > len(data) for opcode, place, _ in pickletools.genops(data)
+        opcode.name == "LONG_BINPUT" and isinstance(place, int) and place > len(data)
+        for opcode, place, _ in pickletools.genops(data)
     ):
-        raise ValueError("numbers its values wrongly")  # memory would be taken for all the numbers below
+        raise ValueError("numbers its values wrongly")  # memory would be taken for all numbers below
     try:
         return look.load()
     except Exception as error:  # damaged pickles raise anything

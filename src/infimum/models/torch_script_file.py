@@ -23,7 +23,7 @@ _SOURCE = re.compile(r"code/(?:\w+/)*\w+\.py", re.ASCII)
 _TENSORS = re.compile(r"(?:data|constants|traced_inputs)/\d+|extra/.+")
 
 _PICKLES = ("data.pkl", "constants.pkl", "traced_inputs.pkl")
-"""Records that torch.jit.load unpickles. Of traced inputs PyTorch itself writes the shapes only, and nobody reads more."""
+"""Records that torch.jit.load unpickles. Of traced inputs PyTorch writes the shapes only, and nobody reads more."""
 
 _NOTES = (
     "version",

@@ -20,12 +20,14 @@ MOST_PARTS = 200
 MOST_BITS = 4096
 """Digits of the number that an expression can come to, in base 2."""
 
-_FUNCTIONS = frozenset(
-    "Add Mul Pow Integer Rational Float Min Max Abs Mod PythonMod FloorDiv CleanDiv CeilDiv ModularIndexing Where "
-    "CeilToInt FloorToInt TruncToInt TruncToFloat RoundToInt ToFloat IntTrueDiv FloatTrueDiv PowByNatural FloatPow Identity "
-    "floor ceiling Eq Ne Lt Le Gt Ge Equality Unequality StrictLessThan LessThan StrictGreaterThan GreaterThan And Or Not "
-    "Symbol".split()
-)
+_CALLED = """
+    Add Mul Pow Integer Rational Float Min Max Abs Mod PythonMod FloorDiv CleanDiv CeilDiv ModularIndexing
+    Where CeilToInt FloorToInt TruncToInt TruncToFloat RoundToInt ToFloat IntTrueDiv FloatTrueDiv
+    PowByNatural FloatPow Identity floor ceiling Eq Ne Lt Le Gt Ge Equality Unequality StrictLessThan
+    LessThan StrictGreaterThan GreaterThan And Or Not
+"""
+
+_FUNCTIONS = frozenset(_CALLED.split())
 
 _NAME = re.compile(r"z?[suf]+\d{1,9}|true|false|oo|int_oo")
 

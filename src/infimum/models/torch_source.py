@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 
 from infimum.models.torch_archive import Untrusted
+from infimum.models.torch_loops import is_counted
 from infimum.models.torch_operators import ATEN, PRIM
 
 MOST_CODE = 16 * 2**20
@@ -22,15 +23,16 @@ DEEPEST = 200
 """Levels of nesting: PyTorch's parser calls itself for each."""
 
 _SYNTAX = (
-    ast.Module, ast.ClassDef, ast.FunctionDef, ast.arguments, ast.arg, ast.Assign, ast.AnnAssign, ast.Expr, ast.Return,
-    ast.If, ast.For, ast.Pass, ast.Call, ast.keyword, ast.Attribute, ast.Name, ast.Constant, ast.Tuple, ast.List, ast.Dict,
-    ast.Subscript, ast.UnaryOp, ast.USub, ast.Load, ast.Store,
+    ast.Module, ast.ClassDef, ast.FunctionDef, ast.arguments, ast.arg, ast.Assign, ast.AnnAssign,
+    ast.Expr, ast.Return, ast.If, ast.For, ast.While, ast.Pass, ast.Call, ast.keyword, ast.Attribute,
+    ast.Name, ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Subscript, ast.UnaryOp, ast.USub,
+    ast.Load, ast.Store,
 )  # fmt: skip
-"""All that PyTorch prints of a network of layers. A while loop is not there: nothing says that it ends."""
+"""All that PyTorch prints of a network of layers."""
 
-_FUNCTIONS = frozenset(
-    "annotate bool complex float getattr int isinstance range str unchecked_cast uninitialized".split()
-)
+_CALLED = "annotate bool complex float getattr int isinstance range str unchecked_cast uninitialized"
+
+_FUNCTIONS = frozenset(_CALLED.split())
 """What code calls by a bare name; everything else with one must be a function of the file."""
 
 _BASES = ("Module", "NamedTuple", "Enum", "Interface", "ModuleInterface")
@@ -56,11 +58,11 @@ def definitions(sources: Mapping[str, bytes]) -> Iterator[tuple[str, ast.stmt]]:
 
 
 def check_source(sources: Mapping[str, bytes]) -> frozenset[str]:
-    """The full names of the classes that a file's code defines; Untrusted if the code may do more than compute.
+    r"""The full names of the classes that a file's code defines; Untrusted if the code may do more than compute.
 
-    >>> check_source({"code/__torch__.py": b"def f(x: Tensor) -> Tensor:\\n  return torch.relu(x)\\n"})
+    >>> check_source({"code/__torch__.py": b"def f(x: Tensor) -> Tensor:\n  return torch.relu(x)\n"})
     frozenset()
-    >>> check_source({"code/__torch__.py": b"def f(x: Tensor) -> Tensor:\\n  torch. save(x, 'a')\\n  return x\\n"})
+    >>> check_source({"code/__torch__.py": b"def f(x: Tensor) -> Tensor:\n  torch. save(x, 'a')\n  return x\n"})
     Traceback (most recent call last):
     infimum.models.torch_archive.Untrusted: code/__torch__.py calls torch.save (line 2)
     """
@@ -112,7 +114,9 @@ class _Check(ast.NodeVisitor):
 
     def visit(self, node: ast.AST) -> None:
         if not isinstance(node, _SYNTAX):
-            raise self.refuse(f"holds a {_SPOKEN.get(type(node).__name__, type(node).__name__)}", node)
+            raise self.refuse(
+                f"holds a part ({type(node).__name__}) that PyTorch does not write of layers", node
+            )
         super().visit(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
@@ -165,6 +169,11 @@ class _Check(ast.NodeVisitor):
             raise self.refuse("holds a loop over something else than range(...)", node)
         self.generic_visit(node)
 
+    def visit_While(self, node: ast.While) -> None:
+        if not is_counted(node):
+            raise self.refuse("holds a while loop, of which nothing says that it ends", node)
+        self.generic_visit(node)
+
     def visit_Attribute(self, node: ast.Attribute) -> None:
         match _dotted(node):
             case [("torch" | "ops") as root, *rest]:
@@ -203,7 +212,7 @@ class _Check(ast.NodeVisitor):
             self.visit(child)
 
     def _method(self, function: ast.Attribute) -> None:
-        """A call of a method: of a class in the file, or an operator on the list, which TorchScript takes for one too."""
+        """A call of a method: of a class in the file, or an operator on the list, which TorchScript allows too."""
         name = function.attr
         if name in ATEN:
             return
@@ -213,9 +222,6 @@ class _Check(ast.NodeVisitor):
     def _named(self, name: str, node: ast.AST) -> None:
         if name in _ROOTS or name in _FUNCTIONS:
             raise self.refuse(f"gives {name} another meaning", node)
-
-
-_SPOKEN = {"While": "while loop, which may never end", "With": "with statement"}
 
 
 def _functions_in(node: ast.FunctionDef) -> set[str]:
