@@ -11,7 +11,7 @@ import io
 import pickle
 import pickletools
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from infimum.models.torch_archive import Untrusted
 
@@ -117,10 +117,21 @@ class _Mapping(dict[Any, Any]):
         pass
 
 
-class _Look(pickle.Unpickler):
+class _Look(pickle._Unpickler):
+    """Python's own unpickler in Python, which can be told what to do with TorchScript's enums."""
+
+    stack: list[Any]
+
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file)
         self.storages: list[Any] = []
+
+    def load_reduce(self) -> None:
+        """Call a stand-in; of an enum the one argument stands without a tuple."""
+        argument = self.stack.pop()
+        self.stack[-1] = self.stack[-1](*argument if isinstance(argument, tuple) else (argument,))
+
+    dispatch: ClassVar[dict[int, Any]] = {**pickle._Unpickler.dispatch, pickle.REDUCE[0]: load_reduce}
 
     def find_class(self, module: str, name: str) -> Any:
         if module == "collections" and name in ("OrderedDict", "defaultdict", "Counter"):
