@@ -20,7 +20,7 @@ from infimum.models import torch_run as tr
 from infimum.models.adapter import Cut
 from infimum.models.torch_archive import first_line, open_archive, recognise
 from infimum.models.torch_module import cut_module
-from infimum.models.torch_pickles import check_storages
+from infimum.models.torch_pickles import check_old_pickle, check_storages
 
 WRAPPERS = ("module.", "_orig_mod.", "model._orig_mod.")
 """What DataParallel and torch.compile put before every name of a state dict."""
@@ -136,7 +136,7 @@ def _read_weights(file: Path, kind: str, trust: bool) -> Any:
             raise InputError(f"{file} is damaged or cut short ({error})") from error
     import pickle
 
-    source: Any = file if trust or read_bytes(file, 2) != b"PK" else _checked_pickle(file)
+    source: Any = file if trust else _checked_pickle(file)
     try:
         return torch.load(source, map_location="cpu", weights_only=not trust)
     except pickle.UnpicklingError as error:
@@ -151,10 +151,19 @@ def _read_weights(file: Path, kind: str, trust: bool) -> Any:
 
 
 def _checked_pickle(file: Path) -> io.BytesIO:
-    """A zip of torch.save in memory, of which the pickle promises no more than the file holds."""
-    archive = open_archive(file)
+    """A file of torch.save in memory, whose pickle sets no items of tensors and promises no more than the file holds.
+
+    PyTorch before 2.10 believes both, and can be made to run code by it.
+    """
     try:
+        if read_bytes(file, 2) != b"PK":
+            data = read_bytes(file)
+            check_old_pickle(data)
+            return io.BytesIO(data)
+        archive = open_archive(file)
         check_storages(archive.read("data.pkl"), archive.sizes, "data")
+    except InputError:
+        raise
     except ValueError as error:
         raise InputError(f"{file} is damaged: its pickle {error}") from error
     return archive.opened()

@@ -63,9 +63,7 @@ def check_storages(data: bytes, sizes: Mapping[str, int], folder: str) -> None:
 
     `sizes` are the bytes of the records by name, `folder` the place of the tensors among them.
     """
-    look = _Look(io.BytesIO(data))
-    content = _loaded(look, data)
-    for place in look.storages:
+    for place in _follow(io.BytesIO(data)):
         match place:
             case ("storage", type() as kind, str() as key, _, int() as count, *_):
                 width, held = _storage_bytes(getattr(kind, "named", "")), sizes.get(f"{folder}/{key}")
@@ -73,24 +71,33 @@ def check_storages(data: bytes, sizes: Mapping[str, int], folder: str) -> None:
                     raise ValueError(f"says that tensor {key[:40]} holds more than the file has of it")
             case _:
                 raise ValueError("places a tensor in a way that PyTorch does not write")
-    level = {id(content): content}  # each once: a pickle may hold the same list in many places
-    for _ in range(DEEPEST):
-        level = {id(inner): inner for item in level.values() for inner in _inside(item)}
-        if not level:
-            return
-    raise ValueError(f"is nested more than {DEEPEST} levels deep")
 
 
-def _loaded(look: _Look, data: bytes) -> Any:
-    if any(
-        opcode.name == "LONG_BINPUT" and isinstance(place, int) and place > len(data)
-        for opcode, place, _ in pickletools.genops(data)
-    ):
-        raise ValueError("numbers its values wrongly")  # memory would be taken for all numbers below
+def check_old_pickle(data: bytes) -> None:
+    """Raise ValueError if a file of torch.save from before 2020 (four pickles, then numbers) cannot be followed."""
+    stream = io.BytesIO(data)
+    for _ in range(4):  # a mark, a version, the machine, the content
+        _follow(stream)
+
+
+def _follow(stream: io.BytesIO) -> list[Any]:
+    """Where the tensors of the next pickle lie; ValueError if it does what pickles of tensors do not."""
+    start = stream.tell()
+    size = len(stream.getbuffer())
     try:
-        return look.load()
+        for opcode, place, _ in pickletools.genops(stream):
+            if opcode.name == "LONG_BINPUT" and isinstance(place, int) and place > size:
+                raise ValueError("numbers its values wrongly")  # memory would be taken for all numbers below
+        stream.seek(start)
+        look = _Look(stream)
+        level = {id(content): content for content in (look.load(),)}
     except Exception as error:  # damaged pickles raise anything
         raise ValueError(f"cannot be followed ({type(error).__name__})") from error
+    for _ in range(DEEPEST):  # each once: a pickle may hold the same list in many places
+        level = {id(inner): inner for item in level.values() for inner in _inside(item)}
+        if not level:
+            return look.storages
+    raise ValueError(f"is nested more than {DEEPEST} levels deep")
 
 
 class _StandIn:
@@ -140,7 +147,7 @@ class _Look(pickle._Unpickler):
 
     def persistent_load(self, pid: Any) -> Any:
         self.storages.append(pid)
-        return _StandIn()
+        return self.find_class("", "")
 
 
 def _inside(item: Any) -> Collection[Any]:
