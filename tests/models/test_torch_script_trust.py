@@ -22,6 +22,7 @@ from infimum import InputError  # noqa: E402
 from infimum.models import NetworkAdapter  # noqa: E402
 from infimum.models.torch_archive import Untrusted  # noqa: E402
 from infimum.models.torch_files import cut_torch_file  # noqa: E402
+from infimum.models.torch_operators import graph_may_hold  # noqa: E402
 from infimum.models.torch_script_file import load_script  # noqa: E402
 from infimum.models.torch_source import check_source  # noqa: E402
 
@@ -375,6 +376,30 @@ def test_names_defined_in_the_file_do_not_shadow_operators():
     )
     with pytest.raises(Untrusted, match="calls f0"):
         check_source({"code/__torch__.py": alias.encode()})
+
+
+def test_no_operator_on_the_list_takes_a_file_or_a_class():
+    foreign = {"filename", "file", "source_code", "generator_state"}
+    for schema in torch._C._jit_get_all_schemas():
+        if graph_may_hold(schema.name):
+            assert not foreign & {argument.name for argument in schema.arguments}, schema
+            assert not any(
+                "Storage" in str(argument.type) or "classes" in str(argument.type)
+                for argument in schema.arguments
+            )
+    for name in (
+        "save",
+        "from_file",
+        "set_",
+        "resize_",
+        "_reshape_alias",
+        "_index_put_impl_",
+        "segment_reduce",
+        "manual_seed",
+    ):
+        assert not graph_may_hold(f"aten::{name}")
+    for name in ("Print", "PythonOp", "IgnoredPythonOp", "rpc_async", "fork", "awaitable"):
+        assert not graph_may_hold(f"prim::{name}")
 
 
 def test_code_that_is_too_large():

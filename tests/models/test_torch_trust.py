@@ -73,11 +73,15 @@ def test_pytorch_in_which_weights_can_run_code_is_refused(monkeypatch, version):
 
 
 def test_every_extra_that_brings_pytorch_asks_for_a_safe_one():
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    root = Path(__file__).parents[2]
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     asked = {name: line for name, lines in extras.items() for line in lines if line.startswith("torch")}
     assert set(asked) >= {"torch", "huggingface", "flow"}
     assert set(asked.values()) == {f"torch>={'.'.join(map(str, OLDEST))}"}
+    page = " ".join((root / "docs/security.md").read_text().split())
+    for library, extra in (("PyTorch", "torch"), ("Keras", "keras"), ("skops", "sklearn-files")):
+        assert f"{library} {extras[extra][0].partition('>=')[2]}" in page
 
 
 @pytest.mark.parametrize("zipped", [True, False])

@@ -17,13 +17,12 @@ _LANGUAGE = """
     is_grad_enabled is_nonzero is_same_size is_scripting is_signed items join keys len list local_value
     lower mathremainder ord percentFormat pop promote_types replace result_type reverse rstrip size sort
     sorted split startswith str strip stride sym_numel sym_size sym_storage_offset sym_stride tensor upper
-    values warn zfill dim device numel item tolist nbytes get_device storage_offset cpu cuda to type_as
-    contiguous detach clone alias _to_copy _assert_async _assert_scalar _assert_tensor_metadata
+    values warn zfill dim device numel item get_device storage_offset cpu cuda to type_as contiguous
+    detach clone alias _to_copy _assert_async _assert_scalar _assert_tensor_metadata
     _functional_assert_async _functional_assert_scalar _is_all_true _is_any_true _local_scalar_dense
     _shape_as_tensor _list_to_tensor _tensor_to_list _get_tracing_state sym_constrain_range
     sym_constrain_range_for_size sym_is_contiguous has_torch_function lift lift_fresh lift_fresh_copy
-    _cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long _cast_Short NumToTensor
-    add_
+    _cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long _cast_Short
 """
 
 _POINTWISE = """
@@ -59,12 +58,11 @@ _SHAPES = """
     numpy_T one_hot pad pad_sequence permute pixel_shuffle pixel_unshuffle put ravel repeat
     repeat_interleave reshape reshape_as roll rot90 row_stack scatter scatter_add scatter_reduce select
     select_scatter select_copy slice slice_copy slice_scatter split_with_sizes squeeze stack _stack
-    swapaxes swapdims t T take take_along_dim tensor_split tile transpose tril tril_indices triu
+    swapaxes swapdims t take take_along_dim tensor_split tile transpose tril tril_indices triu
     triu_indices unbind unflatten unfold unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze
     _unsafe_view _unsafe_index view view_as view_as_complex view_as_real vsplit vstack reflection_pad1d
     reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d _pad_circular
-    _pad_enum zero copy_ permute_copy view_copy expand_copy transpose_copy unsqueeze_copy squeeze_copy
-    t_copy
+    _pad_enum zero permute_copy view_copy expand_copy transpose_copy unsqueeze_copy squeeze_copy t_copy
 """
 
 _NEW_TENSORS = """
