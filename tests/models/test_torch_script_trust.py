@@ -141,8 +141,8 @@ PLAIN = {
     "lstm": (lambda: Recurrent(nn.LSTM), IDS),
     "gru": (lambda: Recurrent(nn.GRU), IDS),
     "rnn": (lambda: Recurrent(nn.RNN), IDS),
+    "bag": (lambda: nn.Sequential(nn.EmbeddingBag(11, 16), nn.Linear(16, 3)), IDS),
     "loops": (Counting, ROWS),
-    "counted while": (Counting, ROWS),
 }
 NOT_SCRIPTED = {
     "resnet",
@@ -165,7 +165,7 @@ def saved(module, path, example=None):
 
 
 @pytest.mark.parametrize("how", ["trace", "script"])
-@pytest.mark.parametrize("name", [name for name in PLAIN if name != "counted while"])
+@pytest.mark.parametrize("name", PLAIN)
 def test_networks_of_layers_need_no_trust(tmp_path, name, how):
     if how == "script" and name in NOT_SCRIPTED:
         return
@@ -351,6 +351,7 @@ def test_code_that_runs_when_it_is_loaded_is_refused(tmp_path):
         ("while True:\n    pass", "a while loop"),
         ("y = b'a'", "holds a bytes"),
         ("y = ...", "holds a ellipsis"),
+        ("y = x  # type: Tensor", "a type in a comment"),
         ("y = getattr(x, x)", "a name that is computed"),
         ("y = CONSTANTS.c0.save", "uses CONSTANTS"),
         ("y = f(**x)", "calls f|unpacks"),

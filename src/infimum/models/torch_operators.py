@@ -94,7 +94,8 @@ _LAYERS = """
     leaky_relu log_sigmoid log_sigmoid_forward log_softmax _log_softmax mish prelu _prelu_kernel relu
     relu6 rrelu rrelu_with_noise selu silu softmax _softmax _safe_softmax _masked_softmax softplus
     softshrink threshold alpha_dropout dropout feature_alpha_dropout feature_dropout native_dropout
-    embedding gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell
+    embedding embedding_bag _embedding_bag_forward_only gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh
+    rnn_tanh_cell
     scaled_dot_product_attention _native_multi_head_attention _transformer_encoder_layer_fwd
     _scaled_dot_product_attention_math _scaled_dot_product_flash_attention_for_cpu
     _scaled_dot_product_flash_attention _scaled_dot_product_efficient_attention

@@ -45,12 +45,14 @@ def load_script(path: Path, target: Any, trust: bool) -> Any:
     Raises InputError for a damaged file, and without `trust` for one whose code may do more than compute.
     """
     torch = tr.import_torch()
-    archive = open_archive(path)
+    source: Any = str(path)
     if not trust:
+        archive = open_archive(path)
         check_script(archive)
+        source = archive.opened()
     with answering(path), warnings.catch_warnings():  # loading TorchScript is deprecated; files of it are not
         warnings.simplefilter("ignore", DeprecationWarning)
-        module = torch.jit.load(archive.opened(), map_location=target)
+        module = torch.jit.load(source, map_location=target)
         if not trust and (kind := next(_foreign_kinds(module.inlined_graph), None)) is not None:
             raise Untrusted(f"its graph calls {kind}")
     return module

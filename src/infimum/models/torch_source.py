@@ -90,7 +90,7 @@ def _parsed(code: bytes, record: str) -> ast.Module:
     try:
         with warnings.catch_warnings():  # of escapes and comparisons that Python finds odd
             warnings.simplefilter("ignore")
-            tree = ast.parse(code)
+            tree = ast.parse(code, type_comments=True)  # PyTorch reads types in comments
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise Untrusted(f"{record} cannot be parsed as code ({error})") from error
     level: list[ast.AST] = [tree]
@@ -113,6 +113,8 @@ class _Check(ast.NodeVisitor):
         return Untrusted(f"{self.record} {what} (line {getattr(node, 'lineno', '?')})")
 
     def visit(self, node: ast.AST) -> None:
+        if getattr(node, "type_comment", None) is not None:
+            raise self.refuse("holds a type in a comment", node)
         if not isinstance(node, _SYNTAX):
             raise self.refuse(
                 f"holds a part ({type(node).__name__}) that PyTorch does not write of layers", node
