@@ -281,6 +281,14 @@ def test_damaged_json(program, name, data):
     refused(program(**{name: data}), "damaged")
 
 
+def test_pytorch_logs_nothing_of_a_damaged_program(program, caplog):
+    def change(model):
+        model["graph_module"]["graph"]["nodes"][0]["metadata"] = {"nn_module_stack": "\x1b[31mred"}
+
+    refused(program(change), "damaged")
+    assert not [entry for entry in caplog.records if entry.levelname != "DEBUG"]
+
+
 def test_what_is_loaded_are_the_bytes_that_were_checked(program, plain, monkeypatch):
     load = torch.export.load
     path = program()

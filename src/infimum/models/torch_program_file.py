@@ -7,8 +7,10 @@ pickles plain tensors, containers Python's own, and operators on the list.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import logging
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,6 +44,8 @@ _TEXT = frozenset({"as_string", "as_strings", "metadata", "guards_code", "torch_
 
 _CONTAINERS = {None, "builtins.tuple", "builtins.list", "builtins.dict", "collections.OrderedDict"}
 
+_LOGGERS = ("torch.export", "torch.export.pt2_archive._package", "torch._export.serde.serialize")
+
 MOST_PARTS = 200_000
 """Parts of all size expressions together: sympy takes about a millisecond for some ten."""
 
@@ -53,12 +57,26 @@ def load_program(path: Path, trust: bool) -> Any:
     """
     torch = tr.import_torch()
     if trust:
-        with answering(path), path.open("rb") as opened:
+        with answering(path), _silent(), path.open("rb") as opened:
             return torch.export.load(opened)
     archive = open_archive(path)
     check_program(archive)
-    with answering(path):
+    with answering(path), _silent():
         return torch.export.load(archive.opened())
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Let PyTorch log nothing: it writes the stack and the file's text to the terminal before it raises."""
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
 
 
 def check_program(archive: Archive) -> None:
