@@ -208,3 +208,17 @@ def test_models_that_are_no_classifiers_of_one_label(tmp_path, settings, message
     transformers.ViTForImageClassification(config).save_pretrained(tmp_path)
     with pytest.raises(InputError, match=message):
         cut_huggingface(tmp_path, IMAGES)
+
+
+@pytest.mark.parametrize("named", ["them/kernel", {"": "sdpa", "text": "them/kernel:flash"}])
+@pytest.mark.parametrize(
+    "key", ["attn_implementation", "_attn_implementation_internal", "experts_implementation"]
+)
+def test_code_that_a_configuration_would_download_is_refused(tmp_path, key, named):
+    folder_of(bert, tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, "text_config": {key: named}}))
+    with pytest.raises(
+        InputError, match=r"asks for 'them/kernel.*code that transformers would download and run"
+    ):
+        cut_huggingface(tmp_path, token_ids())

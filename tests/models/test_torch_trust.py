@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
+import tomllib
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from torch_networks import IMAGES, Network, network, save_program, save_script  
 from infimum import InputError  # noqa: E402
 from infimum.models import NetworkAdapter  # noqa: E402
 from infimum.models.torch_files import cut_torch_file  # noqa: E402
+from infimum.models.torch_run import OLDEST  # noqa: E402
 
 
 class Malicious:
@@ -45,10 +48,47 @@ def test_malicious_pickle_is_refused(tmp_path, zipped):
     assert mark.exists()  # what was refused was real
 
 
-def test_whole_pickled_module_needs_trust(tmp_path):
+class SetsItems:
+    """A pickle that sets an item of a tensor, by which old versions of PyTorch let memory be corrupted."""
+
+    def __reduce__(self):
+        tensor = torch.zeros(3)
+        make, arguments = tensor.__reduce_ex__(2)[:2]
+        return make, arguments, None, None, iter([(0, 1.0)])
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_pickle_that_sets_items_of_a_tensor_is_refused(tmp_path, monkeypatch, zipped):
+    monkeypatch.setattr(torch, "load", lambda *_, **__: pytest.fail("loaded"))
+    torch.save({"w": SetsItems()}, tmp_path / "w.pt", _use_new_zipfile_serialization=zipped)
+    with pytest.raises(InputError, match="damaged: its pickle cannot be followed"):
+        cut_torch_file(factory=Network, weights=tmp_path / "w.pt", example=IMAGES)
+
+
+@pytest.mark.parametrize("version", ["2.5.1", "2.5.1+cu124", "1.13.0a0", "2.4"])
+def test_pytorch_in_which_weights_can_run_code_is_refused(monkeypatch, version):
+    monkeypatch.setattr(torch, "__version__", version)
+    with pytest.raises(InputError, match=r"files of weights can make run code; install 2\.6 or newer"):
+        cut_torch_file("net.pt", example=IMAGES)
+
+
+def test_every_extra_that_brings_pytorch_asks_for_a_safe_one():
+    root = Path(__file__).parents[2]
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    asked = {name: line for name, lines in extras.items() for line in lines if line.startswith("torch")}
+    assert set(asked) >= {"torch", "huggingface", "flow"}
+    assert set(asked.values()) == {f"torch>={'.'.join(map(str, OLDEST))}"}
+    page = " ".join((root / "docs/security.md").read_text().split())
+    for library, extra in (("PyTorch", "torch"), ("Keras", "keras"), ("skops", "sklearn-files")):
+        assert f"{library} {extras[extra][0].partition('>=')[2]}" in page
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_whole_pickled_module_needs_trust(tmp_path, zipped):
     path = tmp_path / "whole.pt"
     module = nn.Sequential(nn.Flatten(), nn.Linear(64, 3))
-    torch.save(module, path)
+    torch.save(module, path, _use_new_zipfile_serialization=zipped)
     with pytest.raises(InputError, match="--trust"):
         cut_torch_file(path, example=IMAGES)
     with pytest.warns(UserWarning, match="Go on only if you trust"):
@@ -157,7 +197,7 @@ def test_script_that_writes_files_is_refused(tmp_path):
             return self.fc(x.flatten(1)[:, :8])
 
     path = save_script(Writes(), tmp_path / "net.pt", trace=False)
-    with pytest.raises(InputError, match="reads or writes files; not run"):
+    with pytest.raises(InputError, match=r"calls torch\.save \(line 9\)"):
         cut_torch_file(path, example=IMAGES)
 
 

@@ -114,7 +114,7 @@ Trust = Annotated[
     bool,
     typer.Option(
         "--trust",
-        help="Read pickles, which can run any code: only for files that you or people you trust made.",
+        help="Run code that the network's file holds: only for files that you or people you trust made.",
         rich_help_panel=NETWORK,
     ),
 ]

@@ -126,6 +126,11 @@ def _check_folder(folder: Path) -> str:
             f"{folder} is not a folder; a local Hugging Face folder was expected (nothing is downloaded)"
         )
     config = _read_json(folder / "config.json")
+    if (kernel := next(_kernels(config), None)) is not None:
+        raise InputError(
+            f"{folder}/config.json asks for {kernel[:80]!r}, code that transformers would download and run; take the "
+            "entry out"
+        )
     weights = sorted(folder.glob("*.safetensors"))
     if not weights:
         raise InputError(f"{folder} has no .safetensors file; save with model.save_pretrained(folder)")
@@ -143,6 +148,22 @@ def _check_folder(folder: Path) -> str:
         if architecture.endswith(ending):
             return loader
     raise InputError(f"{folder} holds a {architecture}; a model ending in {' or '.join(KINDS)} was expected")
+
+
+def _kernels(config: Any) -> Iterator[str]:
+    """Implementations of attention and the like that a configuration names in a repository instead of the library."""
+    for part in config if isinstance(config, list) else config.values() if isinstance(config, dict) else ():
+        yield from _kernels(part)
+    if isinstance(config, dict):
+        named = (value for key, value in config.items() if "implementation" in str(key))
+        yield from (text for value in named for text in _texts(value) if "/" in text)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for part in value if isinstance(value, list) else value.values() if isinstance(value, dict) else ():
+        yield from _texts(part)
 
 
 def _read_json(path: Path) -> dict[str, Any]:

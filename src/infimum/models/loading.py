@@ -40,7 +40,7 @@ def load(
     folder. `factory` and `weights` make a PyTorch module where the file holds only weights; `head_layer` names the
     prediction layer where it is not found; `device` is cpu, cuda or mps (default: cpu, or where a model
     in memory is); `trust` allows files that run code when
-    read (pickles); `example` is a batch of inputs; `head` is the prediction layer of a function.
+    they are read or run; `example` is a batch of inputs; `head` is the prediction layer of a function.
 
     Raises InputError for what is not a model, and for options that have no meaning for it.
 

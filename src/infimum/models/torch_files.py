@@ -6,6 +6,7 @@ Which it is, is told by the content. Nothing is unpickled unless the caller says
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -17,8 +18,9 @@ from infimum.errors import InputError
 from infimum.files import read_bytes
 from infimum.models import torch_run as tr
 from infimum.models.adapter import Cut
-from infimum.models.torch_archive import check_program, check_script, recognise
+from infimum.models.torch_archive import first_line, open_archive, recognise
 from infimum.models.torch_module import cut_module
+from infimum.models.torch_pickles import check_old_pickle, check_storages
 
 WRAPPERS = ("module.", "_orig_mod.", "model._orig_mod.")
 """What DataParallel and torch.compile put before every name of a state dict."""
@@ -69,21 +71,14 @@ def cut_torch_file(
         )
     if kind == "script":
         from infimum.models.torch_script import cut_script
+        from infimum.models.torch_script_file import load_script
 
-        if not trust:
-            check_script(file)
-        with warnings.catch_warnings():  # loading TorchScript is deprecated; files of it are not
-            warnings.simplefilter("ignore", DeprecationWarning)
-            module = _load(file, lambda: torch.jit.load(str(file), map_location=target))
-        return cut_script(module, example, head_layer)
+        return cut_script(load_script(file, target, trust), example, head_layer)
     if kind == "program":
         from infimum.models.torch_export import cut_program
+        from infimum.models.torch_program_file import load_program
 
-        if not trust:
-            check_program(file)
-        with file.open("rb") as opened:
-            program = _load(file, lambda: torch.export.load(opened))
-        return cut_program(program, example, head_layer, device)
+        return cut_program(load_program(file, trust), example, head_layer, device)
     content = _read_weights(file, kind, trust)
     if isinstance(content, torch.nn.Module):
         return cut_module(content, example, head_layer, device)
@@ -122,7 +117,7 @@ def build(factory: str | Callable[[], Any]) -> Any:
     except TypeError as error:
         raise InputError(f"factory {name!r} must take no arguments and return a module: {error}") from error
     except Exception as error:  # a factory is anybody's code and raises anything
-        raise InputError(f"factory {name!r} failed: {type(error).__name__}: {_first_line(error)}") from error
+        raise InputError(f"factory {name!r} failed: {type(error).__name__}: {first_line(error)}") from error
     if not isinstance(module, torch.nn.Module):
         raise InputError(f"factory {name!r} returned a {type(module).__name__}, not a torch.nn.Module")
     return module
@@ -141,17 +136,37 @@ def _read_weights(file: Path, kind: str, trust: bool) -> Any:
             raise InputError(f"{file} is damaged or cut short ({error})") from error
     import pickle
 
+    source: Any = file if trust else _checked_pickle(file)
     try:
-        return torch.load(file, map_location="cpu", weights_only=not trust)
+        return torch.load(source, map_location="cpu", weights_only=not trust)
     except pickle.UnpicklingError as error:
         if "weights_only" not in str(error) and "Weights only" not in str(error):
-            raise InputError(f"{file} is damaged or cut short ({_first_line(error)})") from error
+            raise InputError(f"{file} is damaged or cut short ({first_line(error)})") from error
         raise InputError(
             f"{file} is a pickle that holds more than tensors, and reading it could run code with your rights; not "
             "read. Save model.state_dict() and give a factory, or, if you trust its author, pass trust=True (--trust)"
         ) from error
     except Exception as error:  # a pickle, even an honest one, raises anything
-        raise InputError(f"{file} cannot be read ({type(error).__name__}: {_first_line(error)})") from error
+        raise InputError(f"{file} cannot be read ({type(error).__name__}: {first_line(error)})") from error
+
+
+def _checked_pickle(file: Path) -> io.BytesIO:
+    """A file of torch.save in memory, whose pickle sets no items of tensors and promises no more than the file holds.
+
+    PyTorch before 2.10 believes both, and can be made to run code by it.
+    """
+    try:
+        if read_bytes(file, 2) != b"PK":
+            data = read_bytes(file)
+            check_old_pickle(data)
+            return io.BytesIO(data)
+        archive = open_archive(file)
+        check_storages(archive.read("data.pkl"), archive.sizes, "data")
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(f"{file} is damaged: its pickle {error}") from error
+    return archive.opened()
 
 
 def _fill(module: Any, content: Any, file: Path) -> None:
@@ -189,15 +204,3 @@ def _fill(module: Any, content: Any, file: Path) -> None:
 def _holds_weights(value: Any) -> bool:
     torch = tr.import_torch()
     return isinstance(value, Mapping) and any(isinstance(item, torch.Tensor) for item in value.values())
-
-
-def _load(file: Path, load: Callable[[], Any]) -> Any:
-    read_bytes(file, 1)
-    try:
-        return load()
-    except Exception as error:  # readers of foreign bytes raise anything
-        raise InputError(f"{file} is damaged or cannot be read: {_first_line(error)}") from error
-
-
-def _first_line(error: BaseException) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -19,12 +19,21 @@ TOLERANCES = {"torch.float64": 1e-9, "torch.float32": 1e-5, "torch.float16": 4e-
 """Relative rounding that a network's number format may show between two ways of computing the same."""
 
 
+OLDEST = (2, 6)
+"""Before this version of PyTorch, files read with `weights_only=True` could be made to run code."""
+
+
 def import_torch() -> Any:
-    """The torch module; MissingExtraError with the command that installs it."""
+    """The torch module; MissingExtraError with the command that installs it, InputError if it is too old to be safe."""
     try:
         import torch
     except ImportError as error:
         raise MissingExtraError("A PyTorch network", "torch") from error
+    if tuple(map(int, re.findall(r"\d+", torch.__version__)[:2])) < OLDEST:
+        raise InputError(
+            f"PyTorch {torch.__version__} is installed, which files of weights can make run code; install "
+            f"{'.'.join(map(str, OLDEST))} or newer: pip install 'infimum[torch]'"
+        )
     return torch
 
 

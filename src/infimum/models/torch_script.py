@@ -181,6 +181,8 @@ def _linear_layers(graph: Graph) -> list[tuple[Layer, Value, Value]]:
             if _constant(other[0]) is not None:
                 bias, output = other[0], uses[0].user.output()
         name = _layer_name(weight)
+        if name.isdigit():  # a frozen file's weights have no names, and copies of a graph count in other ways
+            name = f"linear{len(found)}"
         while name in taken:
             name += "'"
         taken.add(name)
