@@ -12,9 +12,14 @@ import numpy as np
 
 from infimum.checks import Array
 from infimum.errors import InputError
+from infimum.models.onnx_external import is_external, read_external
 from infimum.models.onnx_graph import Graph
 
-LOGITS, FEATURES = "infimum_logits", "infimum_features"
+Run = Callable[[Any], list[Array]]
+"""A batch of inputs -> the tensors wanted, in their order."""
+
+SMALL = 1024
+"""Bytes of a tensor that is put into the model, whether its data are external or not."""
 
 KINDS = {"tensor(float)": "float32", "tensor(double)": "float64"}
 """Types whose names in onnxruntime are not numpy's."""
@@ -30,15 +35,18 @@ class Expected:
 
 
 def session(
-    graph: Graph, given: list[str], logits: str, features: str | None, device: str, path: Path
-) -> Callable[[Any], list[Array]]:
-    """The part of the graph from the tensors `given` to logits and features, as a function of a batch."""
+    graph: Graph, given: list[str], wanted: list[str], device: str, path: Path, *, as_default: bool = False
+) -> Run:
+    """The part of the graph from the tensors `given` to those `wanted`, as a function of a batch.
+
+    Weights that are quantised are computed with in float32, as the graph says; `as_default`: as onnxruntime does it
+    where it is not told, which rounds what they are multiplied with to whole numbers as well.
+    """
     import onnx
     import onnxruntime
     from onnx import helper
 
-    wanted = {LOGITS: logits, **({} if features is None else {FEATURES: features})}
-    nodes, others = graph.between(given, list(wanted.values()))
+    nodes, others = graph.between(given, wanted)
     missing = sorted(
         others - set(graph.initializer) - {t.values.name for t in graph.graph.sparse_initializer}
     )
@@ -47,29 +55,27 @@ def session(
             f"{path}: what follows {given[0]!r} also reads {', '.join(missing)}, so the network cannot be cut there; "
             "name a layer behind which everything passes (head_layer, --head-layer)"
         )
+    outputs = [f"infimum_{number}" for number in range(len(wanted))]
     values = {value.name: value for value in graph.graph.input}
+    options = onnxruntime.SessionOptions()
     part = helper.make_graph(
         # Identity: ONNX does not let an input of the graph be an output too.
-        [*nodes, *(helper.make_node("Identity", [name], [new]) for new, name in wanted.items())],
+        [*nodes, *(helper.make_node("Identity", [name], [new]) for name, new in zip(wanted, outputs, strict=True))],
         "cut",
         [values.get(name) or _tensor(graph, name) for name in given],
-        [onnx.ValueInfoProto(name=name) for name in wanted],
-        [tensor for name, tensor in graph.initializer.items() if name in others],
+        [onnx.ValueInfoProto(name=name) for name in outputs],
+        [_handed_over(tensor, graph, options) for name, tensor in graph.initializer.items() if name in others],
         sparse_initializer=[t for t in graph.graph.sparse_initializer if t.values.name in others],
     )
     model = helper.make_model(
         part, opset_imports=graph.model.opset_import, ir_version=max(4, graph.model.ir_version)
     )
-    options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # errors; they are raised as well
     # Not read by onnxruntime itself, which takes every core: several workers on one machine would quarrel for them.
     if (threads := os.environ.get("OMP_NUM_THREADS", "")).isdecimal():
         options.intra_op_num_threads = int(threads)
-    options.add_session_config_entry(
-        "session.model_external_initializers_file_folder_path", str(graph.folder)
-    )
-    # Quantised weights: compute in float32, as the graph says, not with inputs rounded to int8 as well.
-    options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
+    if not as_default:
+        options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
     providers = _providers(device)
     try:
         session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=providers)
@@ -81,13 +87,31 @@ def session(
     def run(inputs: Any) -> list[Array]:
         feed = _feed(inputs, expected, path)
         try:
-            return [np.asarray(array) for array in session.run(list(wanted), feed)]
+            return [np.asarray(array) for array in session.run(outputs, feed)]
         except Exception as error:
             memory = "allocate" in str(error) or "out of memory" in str(error)
             hint = "; take a smaller batch (batch_size, --batch-size)" if memory else ""
             raise InputError(f"{path} failed on a batch{hint}: {error}") from error
 
     return run
+
+
+def _handed_over(tensor: Any, graph: Graph, options: Any) -> Any:
+    """An initialiser for the part; one with external data is read here and given to onnxruntime in memory.
+
+    onnxruntime would map the file, and whoever cuts it short while the network runs would end this process.
+    """
+    if not is_external(tensor):
+        return tensor
+    filled = read_external(tensor, graph.folder)
+    values = graph.values(filled)
+    # What is small may be a shape, which onnxruntime must see; types that numpy lacks cannot be handed over as arrays.
+    if values.nbytes < SMALL or not values.dtype.isbuiltin:
+        return filled
+    from onnxruntime import OrtValue
+
+    options.add_external_initializers([tensor.name], [OrtValue.ortvalue_from_numpy(values)])
+    return tensor
 
 
 def _tensor(graph: Graph, name: str) -> Any:
