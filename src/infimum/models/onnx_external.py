@@ -6,6 +6,7 @@ while the network runs is no matter.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,9 +62,9 @@ def check_external(tensor: Any, folder: Path, path: Path) -> None:
         raise InputError(f"{what} lies at {location!r}, {_OUTSIDE.format(folder)}")
     place = folder / location
     # resolve() follows all symbolic links; a hard link does not show where else its file lies.
-    if not place.resolve().is_relative_to(folder):
+    if not Path(os.path.realpath(place)).is_relative_to(folder):
         raise InputError(f"{what} lies at {location!r}, {_OUTSIDE.format(folder)}")
-    if not place.is_file():
+    if not os.path.isfile(place):
         raise InputError(
             f"{what} is missing: there is no file {location!r} in {folder}; copy it beside the model"
         )
@@ -81,7 +82,6 @@ def check_external(tensor: Any, folder: Path, path: Path) -> None:
             "the file is cut short, or belongs to another model"
         )
     check_fits(needed, path)
-
 
 
 def read_external(tensor: Any, folder: Path) -> Any:
@@ -125,7 +125,9 @@ def _bytes_needed(tensor: Any, what: str) -> int:
     name = kinds.Name(tensor.data_type) if tensor.data_type in kinds.values() else ""
     bits = _BITS.get(name)
     if bits is None or any(size < 0 for size in tensor.dims):
-        raise InputError(f"{what} has type {name or tensor.data_type} and shape {list(tensor.dims)}: it is damaged")
+        raise InputError(
+            f"{what} has type {name or tensor.data_type} and shape {list(tensor.dims)}: it is damaged"
+        )
     numbers = 1
     for size in tensor.dims:
         numbers *= size

@@ -17,7 +17,7 @@ from infimum.models.onnx_graph import Graph, Linear, describe
 from infimum.models.onnx_labels import class_labels
 from infimum.models.onnx_load import read_model
 from infimum.models.onnx_outputs import find_output, is_half
-from infimum.models.onnx_proof import FirstBatch
+from infimum.models.onnx_proof import Proof
 from infimum.models.onnx_session import session
 
 
@@ -28,8 +28,8 @@ def cut_onnx(path: str | Path, head_layer: str | None = None, device: str = "cpu
     meant; where more follows it, the head is a function. Of a 1x1 convolution the features are its input averaged
     over positions. `device` is "cpu" or "cuda". Batches are arrays
     (n, ...), or mappings of arrays by input name. A single output z, with or without a sigmoid, is read as
-    logits [0, z]. A softmax may be written out; class labels of the file (`Cut.classes`) and ZipMaps are read; the
-    first batch proves both. External data is read from the file's folder only.
+    logits [0, z]. A softmax may be written out; class labels of the file (`Cut.classes`) and ZipMaps are read; both
+    are proved when run. External data is read from the file's folder only.
 
     Raises InputError for a damaged file, external data elsewhere, a layer or device that is not there, outputs
     that are no classifier's, and, when run, inputs that do not fit; MissingExtraError without onnxruntime.
@@ -63,9 +63,9 @@ def _cut(graph: Graph, head_layer: str | None, device: str, path: Path) -> Cut:
         )
     node = named if named is not None else None if isinstance(layer, str) else layer.node
     labels, label = class_labels(graph, output, path)
-    first = FirstBatch(graph, end, labels, label, device, path)
+    proof = Proof(graph, end, labels, label, device, path)
     wanted = [end.logits, *([] if node is None else [node.input[0]])]
-    run = session(graph, first.inputs, [*wanted, *first.wanted], device, path)
+    run = session(graph, proof.inputs, [*wanted, *proof.wanted], device, path)
 
     def read(values: Array) -> Array:
         known = bool(end.kind) or node is not None
@@ -74,7 +74,7 @@ def _cut(graph: Graph, head_layer: str | None, device: str, path: Path) -> Cut:
     def forward(inputs: Any) -> tuple[Array, Array | None]:
         found = run(inputs)
         logits = read(found[0])
-        first.prove(inputs, found[0], logits, found[len(wanted) :])
+        proof.prove(inputs, found[0], logits, found[len(wanted) :])
         if node is None or node.op_type != "Conv":
             return logits, None if node is None else as_rows(found[1])
         return logits, found[1].reshape(*found[1].shape[:2], -1).mean(axis=2)

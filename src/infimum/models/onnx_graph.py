@@ -42,7 +42,7 @@ class Linear:
 
 @dataclass(frozen=True)
 class End:
-    """The tensor `logits`, the one of `ENDS` that follows it ("" if none does), and its result if it is `written` out."""
+    """The tensor `logits`, the one of `ENDS` that follows ("" if none does), and what it gives if it is `written` out."""
 
     logits: str
     kind: str = ""
@@ -90,7 +90,13 @@ class Graph:
         options = attributes(node)
         if node.op_type == "Constant":
             value = next((options[key] for key in CONSTANTS if key in options), None)
-            return None if value is None else self.values(value) if hasattr(value, "data_type") else np.asarray(value)
+            return (
+                None
+                if value is None
+                else self.values(value)
+                if hasattr(value, "data_type")
+                else np.asarray(value)
+            )
         if node.op_type not in ("Identity", "Cast", "Transpose", "Reshape", "DequantizeLinear"):
             return None
         found = [self.constant(part, known) for part in node.input]
@@ -259,4 +265,3 @@ def _dequantize(values: list[Array], options: dict[str, Any]) -> Array | None:
         shape[options.get("axis", 1)] = -1
         scale, zero = scale.reshape(shape), zero.reshape(shape) if zero.size > 1 else zero
     return (x.astype(np.float32) - zero.astype(np.float32)) * scale
-

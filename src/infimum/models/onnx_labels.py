@@ -33,7 +33,7 @@ def class_labels(graph: Graph, output: str, path: Path) -> tuple[Labels, str]:
     chosen = ""
     for value in graph.graph.output:
         if labels := _chosen_from(graph, value.name):
-            chosen = found.setdefault(value.name, labels) and value.name
+            found[value.name], chosen = labels, value.name
     for node in graph.graph.node:
         if node.op_type == "ZipMap" and node.input[0] == output:
             found[node.name or "ZipMap"] = _listed(node)
@@ -56,7 +56,9 @@ def check_labels(labels: Labels, scores: Array, given: Array | None, path: Path)
     Raises InputError where not. Of equal scores either may be given.
     """
     if len(labels) != scores.shape[1]:
-        raise InputError(f"{path} has {len(labels)} class labels ({_shown(labels)}) for {scores.shape[1]} scores")
+        raise InputError(
+            f"{path} has {len(labels)} class labels ({_shown(labels)}) for {scores.shape[1]} scores"
+        )
     if given is None:
         return
     known = np.array(labels, dtype=object)
@@ -65,8 +67,8 @@ def check_labels(labels: Labels, scores: Array, given: Array | None, path: Path)
     other = np.flatnonzero(~near & (known[scores.argmax(axis=1)] != given.reshape(len(scores))))
     if len(other):
         raise InputError(
-            f"{path} does not decide by its scores: the label that it gives is not that of the largest score in row "
-            f"{int(other[0])} and {len(other) - 1} more of {len(scores)} (an SVM with probabilities? a threshold?); "
+            f"{path} does not decide by its scores: the label that it gives is not that of its largest score for "
+            f"{len(other)} of {len(scores)} inputs, the first in row {int(other[0])} of a batch (an SVM?); "
             "export a network whose scores decide"
         )
 

@@ -97,7 +97,9 @@ def _check_order(graph: Any, path: Path) -> None:
         outputs = [name for name in node.output if name]
         if early or made.intersection(outputs) or len(set(outputs)) < len(outputs):
             what = f"reads {early[0]!r} before it is made" if early else f"makes {outputs[0]!r} once more"
-            raise InputError(f"{path} is damaged, or not in order: its node {node.op_type} {node.name!r} {what}")
+            raise InputError(
+                f"{path} is damaged, or not in order: its node {node.op_type} {node.name!r} {what}"
+            )
         made.update(outputs)
 
 

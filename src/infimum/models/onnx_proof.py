@@ -1,4 +1,4 @@
-"""What the first batch of an ONNX network proves or tells: its written-out softmax, its class labels, its precision."""
+"""What an ONNX network's own outputs prove or tell: its written-out softmax, its class labels, its precision."""
 
 from __future__ import annotations
 
@@ -23,14 +23,13 @@ ROUNDED = 1e-3
 """Differences of logits, relative to their size, from which on onnxruntime's own way with quantised weights is told."""
 
 
-class FirstBatch:
-    """Checks of the first batch. `inputs` and `wanted` are the tensors that a network is fed with, and those it must
-    give beside its logits and features.
+class Proof:
+    """Checks of what a network gives, most of them on its first batch.
+
+    `inputs` and `wanted` are the tensors that it is fed with, and those it must give beside its logits and features.
     """
 
-    def __init__(
-        self, graph: Graph, end: End, labels: Labels, label: str, device: str, path: Path
-    ) -> None:
+    def __init__(self, graph: Graph, end: End, labels: Labels, label: str, device: str, path: Path) -> None:
         self.inputs = [value.name for value in graph.inputs()]
         self.wanted = [name for name in (end.written, label) if name]
         self._graph, self._end, self._labels, self._label = graph, end, labels, label
@@ -38,18 +37,18 @@ class FirstBatch:
         self._done = False
 
     def prove(self, inputs: Any, values: Array, logits: Array, wanted: list[Array]) -> None:
-        """Hold the logits (n, K), and the `values` they were read from, against the tensors `wanted`, once.
+        """Hold the logits (n, K), and the `values` they were read from, against the tensors `wanted`.
 
-        Raises InputError where the softmax of the values, or the class of the largest logit, is another than the
-        network's own.
+        Raises InputError where the softmax of the values, on the first batch, or the class of the largest logit, on
+        any, is another than the network's own.
         """
-        if self._done:
-            return
         given = dict(zip(self.wanted, wanted, strict=True))
-        if self._end.written:
-            self._prove_softmax(values, given[self._end.written])
         if self._labels:
             check_labels(self._labels, logits, given.get(self._label), self._path)
+        if self._done:
+            return
+        if self._end.written:
+            self._prove_softmax(values, given[self._end.written])
         if any(_has_quantised_weights(self._graph, node) for node in self._graph.graph.node):
             self._tell_rounding(inputs, values)
         self._done = True
@@ -88,4 +87,6 @@ def _has_quantised_weights(graph: Graph, node: Any) -> bool:
     weight = graph.producer.get(node.input[1])
     while weight is not None and weight.op_type in ("Transpose", "Cast", "Identity", "Reshape"):
         weight = graph.producer.get(weight.input[0])
-    return weight is not None and weight.op_type == "DequantizeLinear" and weight.input[0] in graph.initializer
+    return (
+        weight is not None and weight.op_type == "DequantizeLinear" and weight.input[0] in graph.initializer
+    )
