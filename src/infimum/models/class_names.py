@@ -72,8 +72,9 @@ class NetworkLabels:
         if (places < 0).any():
             unknown = str(labels[int((places < 0).argmax())])
             raise InputError(
-                f"{self.name}: the class {unknown!r} is none of the network's ({_shown(self.known)}); rename the classes, "
-                'or pass labels apart as class indices 0..K-1 (a CSV, an .npy file), or none (labels="none", --labels none)'
+                f"{self.name}: the class {unknown!r} is none of the network's ({_shown(self.known)}); rename the "
+                "classes, or pass labels apart as class indices 0..K-1 (a CSV, an .npy file), or none "
+                '(labels="none", --labels none)'
             )
         return places
 

@@ -12,6 +12,7 @@ from infimum.checks import Array
 from infimum.errors import InputError, MissingExtraError
 from infimum.head import AnyHead, Head, HeadFunction
 from infimum.models.adapter import Cut
+from infimum.models.at_fault import at_fault
 from infimum.models.endings import HALF, as_rows, classifier_logits, two_classes
 from infimum.models.onnx_graph import Graph, Linear, describe
 from infimum.models.onnx_labels import class_labels
@@ -40,15 +41,10 @@ def cut_onnx(path: str | Path, head_layer: str | None = None, device: str = "cpu
     except ModuleNotFoundError as error:
         raise MissingExtraError("reading ONNX", "onnx") from error
     path = Path(path)
-    try:
+    with at_fault(
+        path, "is damaged, or not an ONNX network"
+    ):  # a graph may lack anything: inputs, attributes, numbers
         return _cut(Graph(read_model(path), path.resolve().parent), head_layer, device, path)
-    except InputError:
-        raise
-    except Exception as error:  # a graph of others may lack anything: inputs of nodes, attributes, numbers
-        reason = " ".join(str(error).split())[:200]
-        raise InputError(
-            f"{path} is damaged, or not an ONNX network ({type(error).__name__}: {reason})"
-        ) from error
 
 
 def _cut(graph: Graph, head_layer: str | None, device: str, path: Path) -> Cut:

@@ -42,7 +42,7 @@ class Linear:
 
 @dataclass(frozen=True)
 class End:
-    """The tensor `logits`, the one of `ENDS` that follows ("" if none does), and what it gives if it is `written` out."""
+    """The tensor `logits`, which of `ENDS` follows ("" if none does), and what that gives if it is `written` out."""
 
     logits: str
     kind: str = ""

@@ -12,6 +12,7 @@ import numpy as np
 
 from infimum.checks import Array
 from infimum.errors import InputError
+from infimum.models.at_fault import at_fault
 from infimum.models.onnx_external import is_external, read_external
 from infimum.models.onnx_graph import Graph
 
@@ -47,12 +48,9 @@ class Part:
     def __call__(self, inputs: Any) -> list[Array]:
         """The outputs for a batch; InputError where it does not fit."""
         feed = _feed(inputs, self.expected, self.path)
-        try:
+        hint = "; if it is out of memory, take a smaller one (batch_size, --batch-size)"
+        with at_fault(self.path, f"failed on a batch{hint}"):  # onnxruntime's errors share no class
             return [np.asarray(array) for array in self.session.run(self.outputs, feed)]
-        except Exception as error:
-            memory = "allocate" in str(error) or "out of memory" in str(error)
-            hint = "; take a smaller batch (batch_size, --batch-size)" if memory else ""
-            raise InputError(f"{self.path} failed on a batch{hint}: {error}") from error
 
 
 def session(
@@ -68,7 +66,7 @@ def session(
     outputs = [f"infimum_{number}" for number in range(len(wanted))]
     model, held = _model(graph, given, wanted, outputs, path)
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # errors; they are raised as well
+    options.log_severity_level = 4  # what is fatal; errors are raised as well
     if held:
         options.add_external_initializers(list(held), list(held.values()))
     # Not read by onnxruntime itself, which takes every core: several workers on one machine would quarrel for them.
@@ -77,10 +75,11 @@ def session(
     if not as_default:
         options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
     providers = _providers(device)
-    try:
-        made = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=providers)
-    except Exception as error:  # onnxruntime's errors share no class
-        raise InputError(f"{path} cannot be run by onnxruntime: {error}") from error
+    with at_fault(path, "cannot be run by onnxruntime"):
+        # Without fallback: it would print what failed, and try the same again.
+        made = onnxruntime.InferenceSession(
+            model.SerializeToString(), options, providers=providers, enable_fallback=0
+        )
     return Part(made, outputs, [_expected(value, path) for value in made.get_inputs()], path, held)
 
 
