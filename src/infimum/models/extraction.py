@@ -95,6 +95,8 @@ def extract(
         "batch_size": size,
         **{key: _short(value) for key, value in (settings or {}).items()},
     }
+    if resume and out.suffix != ".parquet":
+        folder.clear_finished()
     if resume and not folder.folder.exists() and (old := read_settings(out)) is not None:
         check_settings(out, old, manifest)
         _check_same(adapter, opened, size, preprocess, out)
@@ -121,7 +123,7 @@ def extract(
     elif out.suffix != ".parquet":
         parts = [path for _, _, path in folder.parts()]
         assemble(parts, out, opened.class_names, {**manifest, "rows": rows, "read": read})
-        folder.remove()
+        folder.clear()
     return Extraction(out, rows, read - rows, resumed_at, tuple(opened.bad), finished)
 
 
