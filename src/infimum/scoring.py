@@ -260,7 +260,7 @@ def _mean(files: list[Path]) -> float | None:
     total, known = 0.0, 0
     for path in files:
         if path.suffix == ".npz":
-            levels = map_npz(path)["success_levels"]
+            levels = map_npz(path)["success_levels"][...]
         else:
             from infimum.parquet import read_parquet
 

@@ -82,7 +82,8 @@ def test_three_rows(tmp_path):
 
 def test_npz_is_written_so_that_it_can_be_mapped_and_used(tmp_path):
     extract(Network().adapter, {"x": X, "labels": Y, "ids": IDS}, tmp_path / "o.npz", batch_size=7)
-    for array in map_npz(tmp_path / "o.npz").values():
+    for stored in map_npz(tmp_path / "o.npz").values():
+        array = stored.mapped()
         assert isinstance(array.base, np.memmap)
         assert array.flags.aligned
         assert array.ctypes.data % 64 == 0

@@ -25,6 +25,7 @@ from infimum.models.finished import check_settings, first_rows, read_settings
 from infimum.models.parts import PartFolder
 from infimum.models.running import Preprocess, choose_batch_size, run
 from infimum.outputs import Outputs
+from infimum.stored import StoredArray
 
 CHUNK_BYTES = 2**24
 CHUNK_SECONDS = 30.0
@@ -128,8 +129,14 @@ def extract(
 
 
 def mapped_outputs(path: Path, name: str) -> Outputs:
-    """Outputs in an npz that `extract` wrote, mapped: the arrays stay on disk until they are looked at."""
-    return Outputs(**map_npz(path), name=name)  # type: ignore[arg-type]
+    """Outputs in an npz that `extract` wrote into a folder of this process's own, mapped: they stay on disk until
+    they are looked at.
+    """
+    arrays = {
+        name: array.mapped() if isinstance(array, StoredArray) else array
+        for name, array in map_npz(path).items()
+    }
+    return Outputs(**arrays, name=name)  # type: ignore[arg-type]
 
 
 def _fill(

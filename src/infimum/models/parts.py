@@ -105,7 +105,7 @@ class PartFolder:
         self._write_manifest({**(self._manifest() or {}), "complete": True})
 
     def clear(self) -> None:
-        """Remove the chunks once all they hold lies elsewhere; marked first, so that half of them is not gone on from."""
+        """Remove the chunks once all they hold lies elsewhere. Marked first: half of them are not gone on from."""
         self.finish()
         self.remove()
 
