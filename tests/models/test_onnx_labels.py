@@ -156,6 +156,22 @@ def test_scores_alone_keep_the_labels_of_their_classifier(tmp_path):
     assert network.outputs((X, PLACES + 1)).accuracy == 1
 
 
+def test_a_network_of_two_tasks_has_the_labels_of_the_one_that_is_asked_for(tmp_path):
+    other = [node("Gemm", ["x", "V"], ["second"], transB=1), node("ArgMax", ["second"], ["at"], axis=1)]
+    other += [ml("ArrayFeatureExtractor", ["others", "at"], ["o"]), node("Reshape", ["o", "rows"], ["group"])]
+    found = {**constants("looked up", INTS), "V": W[:3], "others": np.array([7, 8, 9])}
+    outputs = dict.fromkeys(("label", "group"), TensorProto.INT64)
+    outputs |= dict.fromkeys(("scores", "second"), TensorProto.FLOAT)
+    path = write(tmp_path / "n.onnx", [*looked_up(INTS), *other], outputs, found)
+    assert load(path, head_layer="W").outputs((X, PLACES + 1)).accuracy == 1
+    assert load(path, head_layer="V").cut.classes == (7, 8, 9)
+    # A table that holds a number twice, or one of numbers with fractions, is not one of labels.
+    for table in (np.array([1, 1, 2]), np.array([0.5, 0.7, 0.9], np.float32)):
+        kind = TensorProto.INT64 if table.dtype == np.int64 else TensorProto.FLOAT
+        write(path, [*looked_up(INTS), *other], outputs | {"group": kind}, found | {"others": table})
+        assert load(path, head_layer="V").cut.classes == ()
+
+
 def test_labels_that_are_not_those_of_the_scores(tmp_path):
     out = {"label": TensorProto.INT64, "scores": TensorProto.FLOAT}
     reverse = [*linear(INTS)[:1], node("Neg", ["scores"], ["less"])]

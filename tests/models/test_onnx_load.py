@@ -120,6 +120,20 @@ def test_external_data_whose_length_is_not_said(tmp_path):
     assert np.allclose(NetworkAdapter(cut).batch(X)[0], X @ W + B, atol=1e-5)
 
 
+def test_external_data_that_do_not_fit_into_memory_together(tmp_path, monkeypatch):
+    path = write(tmp_path)
+    model = onnx.load(path, load_external_data=False)
+    for number in range(100):  # the same bytes a hundred times
+        model.graph.initializer.add().CopyFrom(model.graph.initializer[0])
+        model.graph.initializer[-1].name = f"W{number}"
+    path.write_bytes(model.SerializeToString())
+    needed = 101 * W.nbytes + B.nbytes
+    sizes = []
+    monkeypatch.setattr(onnx_load, "check_fits", lambda size, path: sizes.append(size))
+    cut_onnx(path)
+    assert sizes == [path.stat().st_size, needed]
+
+
 def test_a_hard_link_may_be_any_file(tmp_path):
     path = write(tmp_path)
     (tmp_path / "elsewhere").hardlink_to(path.parent / "w.bin")

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from infimum.errors import InputError
-from infimum.files import check_fits
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
 """An offset or a length; Python's int() would also take "8_6", " 8" and digits of other scripts."""
@@ -52,8 +51,11 @@ def is_external(tensor: Any) -> bool:
     return bool(tensor.data_location == tensor.EXTERNAL)
 
 
-def check_external(tensor: Any, folder: Path, path: Path) -> None:
-    """Refuse external data outside the folder, of another size than the tensor's, or beyond the end of its file."""
+def check_external(tensor: Any, folder: Path, path: Path) -> int:
+    """Refuse external data outside the folder, of another size than the tensor's, or beyond the end of its file.
+
+    Returns how many bytes they are.
+    """
     location, offset, length = _entries(tensor, path)
     what = f"{path}: the external data of tensor {tensor.name!r}"
     # Backslashes and drive letters are paths on another system.
@@ -81,7 +83,7 @@ def check_external(tensor: Any, folder: Path, path: Path) -> None:
             f"{what} should be bytes {offset} to {offset + needed} of {location!r}, which has {status.st_size} bytes: "
             "the file is cut short, or belongs to another model"
         )
-    check_fits(needed, path)
+    return needed
 
 
 def read_external(tensor: Any, folder: Path) -> Any:

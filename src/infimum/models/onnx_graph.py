@@ -26,6 +26,9 @@ ENDS = ("Softmax", "LogSoftmax", "Sigmoid")
 
 LAYERS = ("Gemm", "MatMul", "Conv")
 
+FLOATS = (1, 10, 11)
+"""ONNX's numbers of float32, float16 and float64: the types of outputs that can be read as logits."""
+
 CONSTANTS = ("value", "value_floats", "value_float", "value_ints", "value_int")
 """What holds the value of a Constant node."""
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from infimum.checks import Array
 from infimum.errors import InputError
-from infimum.models.onnx_graph import Graph, attributes
+from infimum.models.onnx_graph import FLOATS, Graph, attributes
 from infimum.models.onnx_softmax import SHAPES
 
 CLASSIFIERS = ("TreeEnsembleClassifier", "LinearClassifier", "SVMClassifier")
@@ -32,7 +32,8 @@ def class_labels(graph: Graph, output: str, path: Path) -> tuple[Labels, str]:
     found: dict[str, Labels] = {}
     chosen = ""
     for value in graph.graph.output:
-        if labels := _chosen_from(graph, value.name):
+        labels, scores = _chosen_from(graph, value.name)
+        if labels and value.type.tensor_type.elem_type not in FLOATS and _related(graph, scores, output):
             found[value.name], chosen = labels, value.name
     for node in graph.graph.node:
         if node.op_type == "ZipMap" and node.input[0] == output:
@@ -73,21 +74,30 @@ def check_labels(labels: Labels, scores: Array, given: Array | None, path: Path)
         )
 
 
-def _chosen_from(graph: Graph, name: str) -> Labels:
-    """The labels that an output of labels chooses from; none where it is not one."""
+def _chosen_from(graph: Graph, name: str) -> tuple[Labels, str]:
+    """The labels that an output of labels chooses from, and the scores by which it does; none where it is not one."""
     while (node := graph.producer.get(name)) is not None and node.op_type in SHAPES:
         name = node.input[0]
-    if node is None:
-        return ()
-    if node.op_type in CLASSIFIERS and node.output[0] == name:
-        return _listed(node)
-    if node.op_type in ("ArrayFeatureExtractor", "Gather"):
-        labels, index = graph.constant(node.input[0]), node.input[1]
+    if node is not None and node.op_type in CLASSIFIERS and node.output[0] == name:
+        return _listed(node), str(node.output[1])
+    if node is not None and node.op_type in ("ArrayFeatureExtractor", "Gather"):
+        table, index = graph.constant(node.input[0]), node.input[1]
         while (maker := graph.producer.get(index)) is not None and maker.op_type in SHAPES:
             index = maker.input[0]
-        if labels is not None and maker is not None and maker.op_type == "ArgMax":
-            return tuple(_text(label) for label in labels.reshape(-1).tolist())
-    return ()
+        if table is not None and maker is not None and maker.op_type == "ArgMax":
+            labels = tuple(_text(label) for label in table.reshape(-1).tolist())
+            # A table that holds a label twice is of groups of classes, not of classes.
+            return labels if len(set(labels)) == len(labels) else (), str(maker.input[0])
+    return (), ""
+
+
+def _related(graph: Graph, scores: str, output: str) -> bool:
+    """Whether an output is made of these scores, or they of it: a network of several tasks has several of each."""
+
+    def above(name: str) -> set[str]:
+        return {made for node in graph.between([], [name])[0] for made in node.output}
+
+    return scores in above(output) or output in above(scores)
 
 
 def _of_scores(graph: Graph, name: str) -> Labels:

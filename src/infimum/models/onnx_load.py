@@ -75,9 +75,8 @@ def _texts(message: Any) -> Iterator[str | bytes]:
 def _settle_external(model: Any, path: Path) -> None:
     """Check all external data, and read what is not an initialiser of the graph: constants and parts of subgraphs."""
     folder, graph = path.resolve().parent, model.graph
-    for tensor in tensors_of(model):
-        if is_external(tensor):
-            check_external(tensor, folder, path)
+    # Several tensors may name the same bytes: together they must fit into memory too.
+    check_fits(sum(check_external(t, folder, path) for t in tensors_of(model) if is_external(t)), path)
     elsewhere = [value for field, value in model.ListFields() if field.name != "graph"]
     elsewhere += [value for field, value in graph.ListFields() if field.name != "initializer"]
     for value in elsewhere:

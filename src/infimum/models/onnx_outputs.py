@@ -6,10 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from infimum.errors import InputError
-from infimum.models.onnx_graph import Graph, Linear, describe
-
-FLOATS = (1, 10, 11)
-"""ONNX's numbers of float32, float16 and float64: the types of outputs that can be read as logits."""
+from infimum.models.onnx_graph import FLOATS, Graph, Linear, describe
 
 
 def find_output(graph: Graph, named: Any, path: Path) -> str:
