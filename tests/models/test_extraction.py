@@ -184,6 +184,36 @@ def test_half_a_chunk_and_a_missing_one(tmp_path):
         extract(Network().adapter, (X, Y), tmp_path / "o.npz", batch_size=7, resume=True)
 
 
+KILLED_WHILE_WRITING = """
+import os, signal, sys
+import numpy as np
+from infimum.models import Cut, NetworkAdapter, assembly, extract
+def half(path, *_):
+    path.write_bytes(b"half")
+    os.kill(os.getpid(), signal.SIGKILL)
+assembly._write_npz = assembly._write_safetensors = half
+cut = Cut(lambda x: (x[:, :3], x), None, "hand-made")
+extract(NetworkAdapter(cut), sys.argv[1], sys.argv[2], settings={"model": "one"})
+"""
+
+
+@pytest.mark.parametrize("kind", ["o.npz", "o.safetensors"])
+def test_nothing_is_left_of_a_run_that_was_killed_while_it_wrote_its_file(tmp_path, kind):
+    pytest.importorskip("infimum.replacing", reason="what a killed process left is swept away there")
+    np.save(tmp_path / "x.npy", X)
+    command = [sys.executable, "-c", KILLED_WHILE_WRITING, "x.npy", kind]
+    path = str(Path(extraction.__file__).parents[2])
+    killed = subprocess.run(
+        command, cwd=tmp_path, check=False, env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert len([name for name in os.listdir(tmp_path) if name.endswith(".part")]) == 1
+    adapter = NetworkAdapter(Cut(lambda x: (x[:, :3], x), None, "hand-made"))
+    extract(adapter, tmp_path / "x.npy", tmp_path / kind, settings={"model": "one"}, resume=True)
+    assert sorted(os.listdir(tmp_path)) == [kind, "x.npy"]
+    np.testing.assert_array_equal(Outputs.load(tmp_path / kind).logits, X[:, :3])
+
+
 def clearing_stops(monkeypatch, after):
     """A run is killed while it removes its chunks: `after` the first of them, or before it removes the empty folder."""
 
