@@ -271,8 +271,8 @@ def test_warnings(toy: Toy, data: dict[str, Outputs]) -> None:
     assert warned(assess(cal, ops, target=0.999), "capped")
     assert not warned(assess(cal, ops), "capped")
     both = Outputs(np.vstack([ops.logits, cal.logits[:5]]))
-    assert warned(assess(cal, both), "5 of the 905 operation inputs are calibration rows too")
-    assert warned(assess(cal, ops, tuning=cal, score=RAPS(k_reg="auto")), "300 of the 300 tuning rows")
+    assert warned(assess(cal, both), "5 of the 905 operation inputs have the outputs of calibration rows and may be")
+    assert warned(assess(cal, ops, tuning=cal, score=RAPS(k_reg="auto")), "all 300 tuning rows are calibration")
     assert assess(cal, ops, tuning=cal, score=RAPS(k_reg="auto")).certified[0].n == 300
     rare = cal.labels != 2
     assert warned(
@@ -395,8 +395,10 @@ def test_prediction_powered_judges_when_asked(data: dict[str, Outputs], method: 
     kind = "asymptotic" if method == "prediction_powered" else "betting"
     direct = prediction_powered(np.concatenate([cal.correct, tun.correct]), top, unlabelled, method=kind)
     assert a.certified[0].value == pytest.approx(direct.value, abs=1e-9)
-    joined = Outputs(np.concatenate([ops.logits, cal.logits]))
-    assert assess(cal, joined, tuning=tun, method=method).certified[0].value == pytest.approx(direct.value)
+    ids = np.arange(len(ops) + len(cal))
+    joined = Outputs(np.concatenate([ops.logits, cal.logits]), ids=ids)
+    named = Outputs(cal.logits, cal.labels, ids=ids[len(ops) :])
+    assert assess(named, joined, tuning=tun, method=method).certified[0].value == pytest.approx(direct.value)
     with pytest.raises(InputError, match="weighted"):
         assess(cal, Outputs(ops.logits, weights=np.ones(len(ops))), method=method)
     with pytest.raises(InputError, match="every operation input"):

@@ -19,6 +19,7 @@ from conftest_types import Toy
 import infimum.scoring as scoring
 from infimum import InputError, Outputs
 from infimum.conformal import Calibration, calibrate
+from infimum.models.parts import PartFolder
 from infimum.scoring import FileSource, PartScorer, Table, score_to_file
 
 N = 3300  # parts of 1,000 rows: three whole and one short
@@ -137,6 +138,27 @@ def test_an_interrupted_run_goes_on(cal: Calibration, ops: Outputs, tmp_path: Pa
     np.savez(tmp_path / "ops.npz", logits=ops.logits + 1)
     with pytest.raises(InputError, match="input was"):
         score_to_file(source, cal, out, resume=True)
+
+
+@pytest.mark.parametrize("name", ["out.npz", "out.csv"])
+def test_a_run_that_stopped_while_it_cleared_its_parts(
+    cal: Calibration, ops: Outputs, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def remove(self: PartFolder) -> None:
+        self.found()[0][2].unlink()
+        raise KeyboardInterrupt
+
+    source, out = FileSource(tmp_path / "ops.npz"), tmp_path / name
+    with monkeypatch.context() as context:
+        context.setattr(PartFolder, "remove", remove)
+        with pytest.raises(KeyboardInterrupt):
+            score_to_file(source, cal, out)
+    before = out.read_bytes()
+    done = score_to_file(source, cal, out, resume=True)
+    assert done.n == N
+    assert done.resumed == (4 if name == "out.npz" else 0)  # a CSV does not say what it was made of
+    assert out.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ops.npz", name]
 
 
 @pytest.mark.parametrize("suffix", ["npz", "csv", "parquet"])

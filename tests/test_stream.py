@@ -127,7 +127,7 @@ def test_calibration_rows_are_found_in_a_stream(toy: Toy, calibration: Outputs) 
     logits = whole(toy).logits.copy()
     logits[[3, 1700]] = calibration.logits[:2]
     warnings = assess(calibration, streamed(Outputs(logits), [600])).warnings
-    assert any("2 of the 2500 operation inputs are calibration rows" in w for w in warnings)
+    assert any("2 of the 2500 operation inputs have the outputs of calibration rows" in w for w in warnings)
 
 
 STOP = Stopping("samples", max_samples=2000, batch=1000)

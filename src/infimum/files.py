@@ -126,15 +126,11 @@ def _read_npz(path: Path, wanted: set[str] | None) -> dict[str, Array]:
 
 def read_safetensors(path: Path, wanted: set[str] | None = None) -> tuple[dict[str, Array], dict[str, str]]:
     """Arrays and metadata of a safetensors file."""
-    from safetensors import SafetensorError, safe_open
+    from infimum.safetensors_file import open_safetensors
 
     read_bytes(path, 1)
-    try:
-        with safe_open(path, framework="numpy") as file:
-            names = [name for name in file.keys() if wanted is None or name in wanted]  # noqa: SIM118
-            return {name: file.get_tensor(name) for name in names}, dict(file.metadata() or {})
-    except (SafetensorError, OSError, TypeError, AttributeError, KeyError) as error:
-        raise InputError(f"{path} is not a readable {READABLE} file ({error})") from error
+    arrays, metadata = open_safetensors(path, wanted)
+    return {name: array[...] for name, array in arrays.items()}, metadata
 
 
 def physical_memory() -> int | None:

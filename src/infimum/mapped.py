@@ -1,4 +1,4 @@
-"""npy arrays and uncompressed npz members as memory maps: opened without reading, whatever their size."""
+"""npy arrays and uncompressed npz members: opened without reading them, whatever their size."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 from infimum.checks import Array
 from infimum.errors import InputError
 from infimum.files import read_arrays, read_bytes
+from infimum.stored import StoredArray
 
 ROWWISE = (
     *("logits", "probabilities", "probs", "labels", "features", "ids", "weights"),
@@ -24,8 +25,8 @@ _LOCAL_HEADER = 30
 """Bytes of a zip member's own header before its name; bytes 26–29 hold the lengths of name and extra field."""
 
 
-def map_npy(path: str | Path) -> Array:
-    """The array of an .npy file, mapped; InputError for Python objects, or a file cut short.
+def map_npy(path: str | Path) -> StoredArray:
+    """The array of an .npy file, not yet read; InputError for Python objects, or a file cut short.
 
     >>> map_npy("missing.npy")
     Traceback (most recent call last):
@@ -37,11 +38,11 @@ def map_npy(path: str | Path) -> Array:
         return _map(path, file, path.stat().st_size)
 
 
-def map_npz(path: str | Path) -> dict[str, Array]:
-    """The arrays of an .npz file by name: mapped, or read where they are compressed."""
+def map_npz(path: str | Path) -> dict[str, Array | StoredArray]:
+    """The arrays of an .npz file by name: not yet read, or whole where they are compressed."""
     path = Path(path)
     read_bytes(path, 1)
-    arrays: dict[str, Array] = {}
+    arrays: dict[str, Array | StoredArray] = {}
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
@@ -65,14 +66,13 @@ def npz_blocks(
 ) -> tuple[int, Callable[[tuple[str, ...], int, int], Iterator[dict[str, Array]]]]:
     """Rows of all parts, and a reader of them block by block (see `stream.Read`).
 
-    A block's arrays are copies and each part is mapped anew for every block: pages of a map that have been read
-    count as memory of this process until the map is closed. A part with compressed arrays is unpacked once. The
-    bytes of a part that is read from its first row to its last are held against the file's CRC-32.
+    A part with compressed arrays is unpacked once. The bytes of a part that is read from its first row to its last
+    are held against the file's CRC-32.
     """
     starts, packed = [0], []
     for path in parts:
         arrays = map_npz(path)
-        packed.append(any(array.flags.writeable for array in arrays.values()))
+        packed.append(any(isinstance(array, np.ndarray) for array in arrays.values()))
         lengths = {len(a) for name, a in arrays.items() if name in ROWWISE and a.ndim}
         if len(lengths) > 1:
             raise InputError(f"{path}: its arrays differ in length ({sorted(lengths)})")
@@ -92,7 +92,7 @@ def npz_blocks(
                     raise InputError(
                         f"{path} has not the {stop - first} rows that it had: was it changed meanwhile?"
                     )
-                copies = {name: np.array(arrays[name][block if name in ROWWISE else ...]) for name in names}
+                copies = {name: np.asarray(arrays[name][block if name in ROWWISE else ...]) for name in names}
                 if sums is not None:
                     sums.add(copies)
                 yield copies
@@ -103,7 +103,7 @@ def npz_blocks(
 
 
 class _Sums:
-    """CRC-32 of an npz's arrays as their rows are read, in order: whoever maps a file never looks at it."""
+    """CRC-32 of an npz's arrays as their rows are read, in order: reading by place does not look at it."""
 
     def __init__(self, path: Path, names: tuple[str, ...]) -> None:
         self._path = path
@@ -165,7 +165,7 @@ def read_npy_header(file: Any, what: str) -> tuple[tuple[int, ...], bool, np.dty
     return shape, fortran, dtype
 
 
-def _map(path: Path, file: IO[bytes], end: int) -> Array:
+def _map(path: Path, file: IO[bytes], end: int) -> StoredArray:
     shape, fortran, dtype = read_npy_header(file, str(path))
     start = file.tell()
     # Python integers: a header can claim sizes that overflow numpy's.
@@ -176,7 +176,4 @@ def _map(path: Path, file: IO[bytes], end: int) -> Array:
         raise InputError(
             f"{path} is cut short: an array of shape {shape} needs {size} bytes, {end - start} are there"
         )
-    if size == 0:
-        return np.empty(shape, dtype)
-    # A plain view: numpy.memmap's own type would be copied about by every slice. The view keeps the map open.
-    return np.asarray(np.memmap(path, dtype, "r", start, shape, "F" if fortran else "C"))
+    return StoredArray(path, start, shape, dtype, fortran)

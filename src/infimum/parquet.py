@@ -65,10 +65,7 @@ def parquet_parts(path: Path) -> list[Path]:
 def parquet_blocks(
     files: list[Path],
 ) -> tuple[int, Callable[[tuple[str, ...], int, int], Iterator[dict[str, Array]]]]:
-    """Rows of all files, and a reader of them block by block (see `stream.Read`), a row group's pages at a time.
-
-    The files are not mapped: pages of a map that have been read would count as memory of this process.
-    """
+    """Rows of all files, and a reader of them block by block (see `stream.Read`), a row group's pages at a time."""
     starts = [0]
     for path in files:
         with _open(path) as file:
@@ -85,7 +82,7 @@ def parquet_blocks(
 def _file_blocks(path: Path, names: tuple[str, ...], rows: int, start: int) -> Iterator[dict[str, Array]]:
     import pyarrow as pa
 
-    with _open(path, mapped=False) as file:
+    with _open(path) as file:
         columns = {name: c for name, c in _columns(file.schema_arrow.names).items() if name in names}
         missing = [name for name in names if name not in columns and name != "class_names"]
         if missing:
@@ -197,19 +194,19 @@ def write_parquet(path: str | Path, arrays: Mapping[str, Array]) -> None:
     replace_file(Path(path), lambda temporary: pq.write_table(table, temporary, write_page_checksum=True))
 
 
-def _open(path: Path, mapped: bool = True) -> Any:
+def _open(path: Path) -> Any:
     need_pyarrow()
     import pyarrow
     import pyarrow.parquet as pq
 
     try:
-        # Not mapped, pages are read as they are needed; pre-buffering would hold whole columns of the file.
+        # Pages are read as they are needed; pre-buffering would hold whole columns of the file. It is not mapped: see
+        # `stored`, and pages of a map that have been read would count as memory of this process.
         # pyarrow verifies the pages' CRC-32 only when it is told to.
         return pq.ParquetFile(
             path,
-            memory_map=mapped,
             pre_buffer=False,
-            buffer_size=0 if mapped else READ_BUFFER,
+            buffer_size=READ_BUFFER,
             page_checksum_verification=True,
         )
     except (pyarrow.ArrowException, OSError) as error:

@@ -197,6 +197,8 @@ def score_to_file(
     parquet = out.suffix == ".parquet"
     folder = PartFolder(out, "parquet") if parquet else PartFolder(out.with_name(out.name + ".parts"), "npz")
     starts = list(range(0, n, rows))
+    if resume and not parquet:
+        folder.clear_finished()
     if resume and not folder.folder.exists() and (old := read_settings(out)) is not None:
         check_settings(out, old, manifest)
         return Scored(n, _mean([out]), len(starts), 0)
@@ -232,7 +234,7 @@ def score_to_file(
             replace_file(out, lambda temporary: _write_csv(temporary, paths))
         else:
             assemble(paths, out, None, {**manifest, "rows": n, "read": n})
-        folder.remove()
+        folder.clear()
     return Scored(n, mean, len(there), saturated)
 
 
@@ -258,7 +260,7 @@ def _mean(files: list[Path]) -> float | None:
     total, known = 0.0, 0
     for path in files:
         if path.suffix == ".npz":
-            levels = map_npz(path)["success_levels"]
+            levels = map_npz(path)["success_levels"][...]
         else:
             from infimum.parquet import read_parquet
 

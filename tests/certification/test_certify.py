@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -67,8 +68,10 @@ def test_labels_alone(data: dict[str, Outputs]) -> None:
 
 
 def test_labelled_rows_among_the_operation_are_left_out(data: dict[str, Outputs]) -> None:
-    lab, ops = data["lab"], data["ops"]
-    joined = Outputs(np.concatenate([ops.logits, lab.logits]))
+    lab, ops = replace(data["lab"], ids=np.arange(len(data["lab"]))), data["ops"]
+    joined = Outputs(
+        np.concatenate([ops.logits, lab.logits]), ids=np.concatenate([np.arange(len(ops)) + 1000, lab.ids])
+    )
     one = certify(lab, target=0.6, operation=joined, calibration=data["cal"], method="prediction_powered")
     other = certify(lab, target=0.6, operation=ops, calibration=data["cal"], method="prediction_powered")
     assert one.judge == other.judge
@@ -84,12 +87,15 @@ def test_what_cannot_be_compared_is_said(data: dict[str, Outputs]) -> None:
     assert not any(said in w for w in certify(lab, target=0.6, calibration=cal).warnings)
 
 
-def test_copies_are_counted(data: dict[str, Outputs]) -> None:
+def test_equal_outputs_are_a_hint(data: dict[str, Outputs]) -> None:
     lab = data["lab"]
     twice = np.concatenate([np.arange(250), np.arange(40)])
-    made = certify(Outputs(lab.logits[twice], lab.labels[twice], ids=np.arange(290)), target=0.6)
-    assert "40 labelled rows are copies of others" in made.warnings[0]
-    assert "warning: 40 labelled rows are copies" in made.summary()
+    made = certify(Outputs(lab.logits[twice], lab.labels[twice]), target=0.6)
+    assert made.n == 290
+    assert "80 of the 290 labelled rows have the outputs of another" in made.warnings[0]
+    assert "warning: 80 of the 290 labelled rows" in made.summary()
+    # Ids that differ settle it.
+    assert certify(Outputs(lab.logits[twice], lab.labels[twice], ids=np.arange(290)), target=0.6).warnings == ()
     assert certify(lab, target=0.6).warnings == ()
 
 
@@ -106,7 +112,12 @@ def test_profile_of_another_network(data: dict[str, Outputs]) -> None:
 
 def test_levels_never_see_the_labels_they_certify_with(data: dict[str, Outputs]) -> None:
     lab, cal = data["lab"], data["cal"]
-    half = Outputs(np.concatenate([cal.logits, lab.logits[:9]]), np.concatenate([cal.labels, lab.labels[:9]]))
+    half = Outputs(
+        np.concatenate([cal.logits, lab.logits[:9]]),
+        np.concatenate([cal.labels, lab.labels[:9]]),
+        ids=np.concatenate([np.arange(len(cal)) + 1000, np.arange(9)]),
+    )
+    lab = replace(lab, ids=np.arange(len(lab)))
     with pytest.raises(InputError, match="9 rows of lab are calibration rows too"):
         certify(lab, target=0.6, operation=data["ops"], calibration=half)
     ids = Outputs(cal.logits, cal.labels, ids=np.arange(300))

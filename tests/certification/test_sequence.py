@@ -66,27 +66,6 @@ def test_refused_and_nothing_added(tmp_path: Path) -> None:
         assert state.read_bytes() == before
 
 
-def test_copies_under_other_ids_are_counted(tmp_path: Path) -> None:
-    """Also beside rows without logits, and after a state of the first versions, which holds no digests."""
-    state = tmp_path / "state.json"
-    logits = np.random.default_rng(0).normal(size=(20, 3))
-    labels = logits.argmax(axis=1)
-
-    def add(start: int) -> tuple[str, ...]:
-        ids = np.arange(start, start + 20)
-        return add_to_state(state, Labelled.of(Outputs(logits, labels, ids=ids)), target=0.9).warnings
-
-    assert add_to_state(state, batch(500, 3), target=0.9).warnings == ()
-    old = json.loads(state.read_text())
-    del old["digests"]
-    state.write_text(json.dumps(old))
-    assert add(0) == ()
-    (warning,) = add(100)
-    assert "20 labelled rows are copies of others" in warning
-    (warning,) = add_to_state(state, batch(600, 3), target=0.9).warnings  # it stays
-    assert load_sequence(state).digests[:3] == (None,) * 3
-
-
 def test_strata_fill_up(tmp_path: Path) -> None:
     """The same table, labelled further each time; a stratum without a label bounds nothing yet."""
     state = tmp_path / "state.json"
@@ -186,8 +165,6 @@ def test_runs_side_by_side_lose_nothing(tmp_path: Path) -> None:
         ({"design": {"weights": [float("1e400")], "levels": None, "stratum": [0, 0, 0]}}, "weights"),
         ({"ids": 3}, "ids or batches is no list"),
         ({"schema": None}, "it has no schema"),
-        ({"digests": ["x", None, None]}, "digests"),
-        ({"digests": [None]}, "digests"),
         ({"n_classes": "3"}, "n_classes is '3'"),
         ({"class_names": 3}, "an entry is of another kind"),
     ],

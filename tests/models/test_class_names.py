@@ -82,6 +82,24 @@ def test_folders_for_a_model_trained_on_names(pets):
     assert run(trained, pets).labels.tolist() == [1, 0, 0, 0]
 
 
+@pytest.mark.filterwarnings("ignore:.*the class folders are numbers")
+def test_folders_for_a_model_trained_on_numbers(pets, tmp_path):
+    for name in ("3", "7"):
+        (tmp_path / "d" / name).mkdir(parents=True)
+        Image.new("RGB", (4, 4)).save(tmp_path / "d" / name / "a.png")
+
+    def trained(*classes):
+        forward = Cut(lambda x: (np.zeros((len(x), len(classes))), None), None, "m", classes=classes)
+        return NetworkAdapter(forward)
+
+    # The second folder is the model's third class; its position among the folders is another's number.
+    assert run(trained(3, 1, 7), tmp_path / "d").labels.tolist() == [0, 2]
+    assert run(trained(3, 1, 7), tmp_path / "d").class_names == ("3", "1", "7")
+    with pytest.raises(InputError, match=r"names the classes cat, dog, but .* trained with the labels 1, 2;"):
+        run(trained(1, 2), pets)
+    assert run(trained(0, 1), pets).labels.tolist() == [0, 1, 1, 1]
+
+
 def test_folders_that_are_numbers_are_warned_of(tmp_path):
     for name in (0, 1, 2, 10, "__MACOSX"):
         (tmp_path / "d" / str(name)).mkdir(parents=True)

@@ -17,6 +17,7 @@ from infimum import Head, InputError, Outputs
 from infimum.files import read_arrays
 from infimum.mapped import map_npz
 from infimum.models import Cut, NetworkAdapter, extract, extraction
+from infimum.models.parts import PartFolder
 
 W = np.random.default_rng(5).normal(size=(3, 4))
 X = np.random.default_rng(6).normal(size=(50, 4)).astype(np.float32)
@@ -81,7 +82,8 @@ def test_three_rows(tmp_path):
 
 def test_npz_is_written_so_that_it_can_be_mapped_and_used(tmp_path):
     extract(Network().adapter, {"x": X, "labels": Y, "ids": IDS}, tmp_path / "o.npz", batch_size=7)
-    for array in map_npz(tmp_path / "o.npz").values():
+    for stored in map_npz(tmp_path / "o.npz").values():
+        array = stored.mapped()
         assert isinstance(array.base, np.memmap)
         assert array.flags.aligned
         assert array.ctypes.data % 64 == 0
@@ -180,6 +182,83 @@ def test_half_a_chunk_and_a_missing_one(tmp_path):
     sorted(folder.glob("part-*"))[0].unlink()
     with pytest.raises(InputError, match="lacks the chunk before"):
         extract(Network().adapter, (X, Y), tmp_path / "o.npz", batch_size=7, resume=True)
+
+
+KILLED_WHILE_WRITING = """
+import os, signal, sys
+import numpy as np
+from infimum.models import Cut, NetworkAdapter, assembly, extract
+def half(path, *_):
+    path.write_bytes(b"half")
+    os.kill(os.getpid(), signal.SIGKILL)
+assembly._write_npz = assembly._write_safetensors = half
+cut = Cut(lambda x: (x[:, :3], x), None, "hand-made")
+extract(NetworkAdapter(cut), sys.argv[1], sys.argv[2], settings={"model": "one"})
+"""
+
+
+@pytest.mark.parametrize("kind", ["o.npz", "o.safetensors"])
+def test_nothing_is_left_of_a_run_that_was_killed_while_it_wrote_its_file(tmp_path, kind):
+    pytest.importorskip("infimum.replacing", reason="what a killed process left is swept away there")
+    np.save(tmp_path / "x.npy", X)
+    command = [sys.executable, "-c", KILLED_WHILE_WRITING, "x.npy", kind]
+    path = str(Path(extraction.__file__).parents[2])
+    killed = subprocess.run(
+        command, cwd=tmp_path, check=False, env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert len([name for name in os.listdir(tmp_path) if name.endswith(".part")]) == 1
+    adapter = NetworkAdapter(Cut(lambda x: (x[:, :3], x), None, "hand-made"))
+    extract(adapter, tmp_path / "x.npy", tmp_path / kind, settings={"model": "one"}, resume=True)
+    assert sorted(os.listdir(tmp_path)) == [kind, "x.npy"]
+    np.testing.assert_array_equal(Outputs.load(tmp_path / kind).logits, X[:, :3])
+
+
+def clearing_stops(monkeypatch, after):
+    """A run is killed while it removes its chunks: `after` the first of them, or before it removes the empty folder."""
+
+    def remove(self):
+        kept = [path for _, _, path in self.found()][1:] if after == "one chunk" else []
+        for path in self.folder.iterdir():
+            if path not in kept and (after != "one chunk" or path.name.startswith("part-")):
+                path.unlink()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PartFolder, "remove", remove)
+
+
+@pytest.mark.parametrize("kind", ["o.npz", "o.safetensors"])
+@pytest.mark.parametrize("after", ["one chunk", "all"])
+def test_a_run_that_stopped_while_it_cleared_its_chunks_is_finished(tmp_path, kind, after, monkeypatch):
+    with monkeypatch.context() as context:
+        clearing_stops(context, after)
+        with pytest.raises(KeyboardInterrupt):
+            extract(Network().adapter, (X, Y), tmp_path / kind, batch_size=7)
+    assert (tmp_path / f"{kind}.parts").exists()
+    made = extract(Network().adapter, (X, Y), tmp_path / kind, batch_size=7, resume=True)
+    assert made.finished
+    check(tmp_path / kind, ids=False)
+    assert [path.name for path in tmp_path.iterdir()] == [kind]
+
+
+def test_what_was_cleared_is_made_anew_where_the_file_is_gone(tmp_path, monkeypatch):
+    with monkeypatch.context() as context:
+        clearing_stops(context, "one chunk")
+        with pytest.raises(KeyboardInterrupt):
+            extract(Network().adapter, (X, Y), tmp_path / "o.npz", batch_size=7)
+    (tmp_path / "o.npz").unlink()
+    made = extract(Network().adapter, (X, Y), tmp_path / "o.npz", batch_size=7, resume=True)
+    assert (made.finished, made.resumed_at) == (False, 0)
+    check(tmp_path / "o.npz", ids=False)
+
+
+def test_a_run_that_was_killed_before_it_had_a_manifest(tmp_path):
+    folder = tmp_path / "o.npz.parts"
+    folder.mkdir()
+    (folder / "._infimum.json.12345678.part").write_text("{")
+    extract(Network().adapter, (X, Y), tmp_path / "o.npz", resume=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["o.npz"]
+    check(tmp_path / "o.npz", ids=False)
 
 
 def test_folders_of_others_are_left_alone(tmp_path):
@@ -372,6 +451,7 @@ KILLED_RUN = """
 import sys, time
 import numpy as np
 from infimum.models import Cut, NetworkAdapter, extract, extraction
+from infimum.models.parts import PartFolder
 chunk, calls = int(sys.argv[3]), 0
 extraction.CHUNK_BYTES = 8 * (3 + 4) * chunk  # three logits and four features a row
 def forward(inputs):

@@ -155,9 +155,17 @@ def test_quantised_weights(tmp_path):
     q, scale = rng.integers(-100, 100, size=(6, 3)).astype(np.int8), np.array([0.01, 0.02, 0.03])
     zero = np.array([1, -2, 3], dtype=np.int8)
     tail = [node("DequantizeLinear", ["q", "s", "zero"], ["W2"], axis=1), gemm()]
-    cut = cut_onnx(write(tmp_path / "m.onnx", tail, {"q": q, "s": scale, "zero": zero, "B2": B2}))
-    logits, features = NetworkAdapter(cut).batch(X)
-    assert np.allclose(logits, FEATURES @ ((q - zero.astype(float)) * scale) + B2, atol=1e-4)
+    path = write(tmp_path / "m.onnx", tail, {"q": q, "s": scale, "zero": zero, "B2": B2})
+    cut = cut_onnx(path)
+    own = ort.InferenceSession(path).run(None, {"x": X.astype(np.float32)})[0]
+    exact = FEATURES @ ((q - zero.astype(float)) * scale) + B2
+    if np.abs(own - exact).max() > 1e-2:  # as onnxruntime 1.22 and later have it
+        gap = f"{np.abs(own - exact).max():.2g}"
+        with pytest.warns(UserWarning, match=f"differ by up to {gap} .*matmulnbits_accuracy_level = 1"):
+            logits, features = NetworkAdapter(cut).batch(X)
+    else:
+        logits, features = NetworkAdapter(cut).batch(X)
+    assert np.allclose(logits, exact, atol=1e-4)
     assert np.allclose(cut.head.logits(features), logits, atol=1e-4)
 
 

@@ -1,10 +1,12 @@
 """Reading ONNX files from others: external data within the folder only, damaged files named."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from infimum.errors import InputError
-from infimum.models import NetworkAdapter, onnx_load
+from infimum.models import NetworkAdapter, onnx_graph, onnx_load, onnx_session
 from infimum.models.onnx_file import cut_onnx
 
 onnx = pytest.importorskip("onnx", reason="onnx is an optional extra")
@@ -66,10 +68,121 @@ def test_external_data_elsewhere_is_refused(kind, tmp_path, monkeypatch):
     def read(*_):
         raise AssertionError("nothing may be read before the check")
 
-    monkeypatch.setattr(numpy_helper, "to_array", read)
+    monkeypatch.setattr(onnx_load, "read_external", read)
+    monkeypatch.setattr(onnx_graph, "read_external", read)
     monkeypatch.setattr(ort, "InferenceSession", read)
     with pytest.raises(InputError, match="is missing" if kind == "memory" else "outside the model's folder"):
         cut_onnx(path)
+
+
+def rewritten(path, **entries):
+    """The model with other entries for the external data of W; None takes one away."""
+    model = onnx.load(path, load_external_data=False)
+    tensor = next(t for t in model.graph.initializer if t.name == "W")
+    kept = {e.key: e.value for e in tensor.external_data} | entries
+    del tensor.external_data[:]
+    for key, value in kept.items():
+        if value is not None:
+            tensor.external_data.add(key=key, value=value)
+    path.write_bytes(model.SerializeToString())
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ({"length": "0"}, "said to have 0 bytes, but its shape and type need 72"),
+        ({"length": "68"}, "said to have 68 bytes"),
+        ({"length": "7_2"}, "length '7_2', which is not a whole number"),
+        ({"offset": "-4"}, "offset '-4', which is not"),
+        ({"offset": " 0"}, "offset ' 0', which is not"),
+        ({"offset": "\u0660"}, "which is not a whole number"),  # a digit that int() takes
+        ({"offset": "9" * 5000}, "which is not a whole number"),
+        ({"offset": "80"}, "should be bytes 80 to 152 of 'w.bin', which has 84 bytes"),
+        ({"location": "w.bin\0"}, r"lies at 'w.bin\\x00', outside"),
+        ({"location": ""}, "outside the model's folder"),
+        ({"location": "."}, "outside the model's folder"),
+        ({"location": "x" * 300}, "is missing"),
+    ],
+    ids=str,
+)
+def test_external_data_that_do_not_fit_their_tensor(entries, message, tmp_path):
+    path = write(tmp_path)
+    rewritten(path, **entries)
+    with pytest.raises(InputError, match=message):
+        cut_onnx(path)
+
+
+def test_external_data_whose_length_is_not_said(tmp_path):
+    path = write(tmp_path)
+    rewritten(path, length=None)
+    cut = cut_onnx(path)
+    assert np.allclose(cut.head.weight, W.T)
+    assert np.allclose(NetworkAdapter(cut).batch(X)[0], X @ W + B, atol=1e-5)
+
+
+def test_external_data_that_do_not_fit_into_memory_together(tmp_path, monkeypatch):
+    path = write(tmp_path)
+    model = onnx.load(path, load_external_data=False)
+    for number in range(100):  # the same bytes a hundred times
+        model.graph.initializer.add().CopyFrom(model.graph.initializer[0])
+        model.graph.initializer[-1].name = f"W{number}"
+    path.write_bytes(model.SerializeToString())
+    needed = 101 * W.nbytes + B.nbytes
+    sizes = []
+    monkeypatch.setattr(onnx_load, "check_fits", lambda size, path: sizes.append(size))
+    cut_onnx(path)
+    assert sizes == [path.stat().st_size, needed]
+
+
+def test_a_hard_link_may_be_any_file(tmp_path):
+    path = write(tmp_path)
+    (tmp_path / "elsewhere").hardlink_to(path.parent / "w.bin")
+    with pytest.raises(InputError, match=r"a hard link and so may be any file.*put a copy in its place"):
+        cut_onnx(path)
+
+
+def test_external_data_that_are_cut_or_gone_while_the_network_runs(tmp_path):
+    path = write(tmp_path)
+    adapter = NetworkAdapter(cut_onnx(path))
+    (path.parent / "w.bin").write_bytes(b"")
+    (path.parent / "w.bin").unlink()
+    assert np.allclose(adapter.batch(X)[0], X @ W + B, atol=1e-5)
+
+
+def test_large_external_data_are_not_mapped(tmp_path, monkeypatch):
+    monkeypatch.setattr(onnx_session, "SMALL", 0)  # hand them over as arrays
+    path = write(tmp_path)
+    assert np.allclose(NetworkAdapter(cut_onnx(path)).batch(X)[0], X @ W + B, atol=1e-5)
+    maps = Path("/proc/self/maps")
+    assert not maps.exists() or "w.bin" not in maps.read_text()
+
+
+@pytest.mark.parametrize("kind", ["name", "cycle", "twice", "no inputs", "shape", "attribute"])
+def test_a_graph_that_is_none(kind, tmp_path):
+    path = write(tmp_path, external=False)
+    model = onnx.load(path)
+    layer, weight = model.graph.node[0], model.graph.initializer[0]
+    if kind == "name":
+        layer.name = "name?"
+    elif kind == "cycle":
+        layer.input[0] = "z"
+        model.graph.node.append(helper.make_node("Relu", ["y"], ["z"]))
+    elif kind == "twice":
+        model.graph.node.append(layer)
+    elif kind == "no inputs":
+        del layer.input[:]
+    elif kind == "shape":
+        weight.dims[0] = 7
+    else:
+        layer.attribute.append(helper.make_attribute("transB", "yes"))
+    path.write_bytes(model.SerializeToString().replace(b"name?", b"nam\xff\xfe"))
+    message = {
+        "name": "its name b'nam.* is not UTF-8",
+        "cycle": "reads 'z' before it is made",
+        "twice": "makes 'y'",
+    }
+    with pytest.raises(InputError, match=message.get(kind, r"m\.onnx")):
+        NetworkAdapter(cut_onnx(path)).batch(X)
 
 
 def test_external_data_hidden_in_a_constant_or_a_subgraph_is_found(tmp_path):

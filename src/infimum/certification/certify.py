@@ -19,7 +19,7 @@ from infimum.certification.labelled import Labelled
 from infimum.checks import Real, check_seed, exact_fraction
 from infimum.conformal import Calibration
 from infimum.errors import InputError
-from infimum.hints import compared_raw, hinted
+from infimum.hints import compared_raw, hinted, share_repeated
 from infimum.identity import Found, shared_rows
 from infimum.identity_caveats import copies_left_out, may_be_shared, may_repeat, refuted_ids
 from infimum.membership import told_by_ids
@@ -177,13 +177,20 @@ def _judge(
     return judge, others
 
 
+def _told(rows: Labelled, calibration: Outputs) -> bool:
+    """Whether ids tell which rows are in both."""
+    return told_by_ids(Rows.of(calibration), rows.rows)
+
+
 def _comparable(rows: Labelled, calibration: Outputs | Calibration) -> bool:
-    """Whether rows in both would be noticed, by their ids."""
-    return isinstance(calibration, Outputs) and told_by_ids(Rows.of(calibration), rows.rows)
+    """Whether rows in both would be noticed: by their ids, or hinted at by outputs that do not repeat themselves."""
+    if not isinstance(calibration, Outputs):
+        return False
+    return _told(rows, calibration) or (rows.outputs is not None and share_repeated(calibration) < 0.5)
 
 
 def _may_be_shared(rows: Labelled, calibration: Outputs | Calibration | None) -> str | None:
-    if not isinstance(calibration, Outputs) or rows.outputs is None or _comparable(rows, calibration):
+    if not isinstance(calibration, Outputs) or rows.outputs is None or _told(rows, calibration):
         return None
     equal = hinted(calibration, rows.outputs)
     return may_be_shared(equal, len(rows), "labelled rows", compared_raw(calibration, rows.outputs))

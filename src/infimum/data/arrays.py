@@ -1,4 +1,4 @@
-"""Inputs in arrays: in memory, an .npy file, or an .npz file; files are mapped, or unpacked as they are read."""
+"""Inputs in arrays: in memory, an .npy file, or an .npz file, whose rows are read, or unpacked, as they are needed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PackedArray:
 
 
 class ArrayData:
-    """Arrays in memory, mapped or packed: `inputs` is one array (n, …) or a dict of them by name.
+    """Arrays in memory, in files or packed: `inputs` is one array (n, …) or a dict of them by name.
 
     >>> import numpy as np
     >>> data = ArrayData(np.arange(6).reshape(3, 2), labels=np.array([0, 1, 1]))
@@ -108,8 +108,8 @@ class ArrayData:
                 inputs=parts if isinstance(self.inputs, dict) else parts[""],
                 positions=np.arange(begin, stop),
                 stop=stop,
-                labels=None if self.labels is None else np.array(self.labels[rows]),
-                ids=None if self.ids is None else np.array(self.ids[rows]),
+                labels=None if self.labels is None else take_rows(self.labels, rows),
+                ids=None if self.ids is None else take_rows(self.ids, rows),
             )
 
     def fingerprint(self) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from infimum.checks import Array
 from infimum.errors import InputError
+from infimum.stored import StoredArray
 
 LABEL_NAMES = ("labels", "label", "y", "targets", "target")
 ID_NAMES = ("ids", "id")
@@ -126,10 +127,10 @@ def to_numpy(values: Any) -> Any:
 
 
 def take_rows(inputs: Any, rows: Any) -> Any:
-    """Some rows of a batch, copied; dicts by name."""
+    """Some rows of a batch, copied or read; dicts by name."""
     if isinstance(inputs, dict):
-        return {name: np.array(array[rows]) for name, array in inputs.items()}
-    return np.array(inputs[rows])
+        return {name: take_rows(array, rows) for name, array in inputs.items()}
+    return inputs[rows] if isinstance(inputs, StoredArray) else np.array(inputs[rows])
 
 
 def named(arrays: Iterable[str], names: tuple[str, ...], what: str) -> str | None:

@@ -16,6 +16,7 @@ from infimum.data.base import Batch, Data, file_fingerprint, to_numpy
 from infimum.errors import InputError
 from infimum.files import read_bytes
 from infimum.mapped import map_npy
+from infimum.stored import StoredArray
 
 LONGEST = 18
 """Digits of a class index that an int64 holds for certain."""
@@ -33,7 +34,7 @@ class Labelled:
     def __init__(
         self,
         data: Data,
-        labels: Array | dict[str, int] | dict[str, str] | None,
+        labels: Array | StoredArray | dict[str, int] | dict[str, str] | None,
         source: str,
         fingerprint: str,
         class_names: tuple[str, ...] | None = None,

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from infimum.data.arrow_streams import count_rows_of_stream, record_batches, stream_schema
 from infimum.data.base import BadInputs, Batch, file_fingerprint
 from infimum.data.columns import class_names_of, find_columns, is_image, names_in_features, read_columns
 from infimum.data.images import ImageOptions
 from infimum.errors import InputError
 from infimum.files import need_pyarrow, read_bytes
+from infimum.parquet import READ_BUFFER
 
 Records = Callable[[int], Iterator[Any]]
 """Position to begin at -> Arrow record batches of any size."""
@@ -91,7 +93,10 @@ def open_parquet(name: str, files: list[Path], options: ImageOptions | None, ski
 
     def opened(path: Path) -> Any:
         try:
-            return pq.ParquetFile(path, memory_map=True, page_checksum_verification=True)
+            # Not mapped (see `stored`); pages are read as they are needed.
+            return pq.ParquetFile(
+                path, pre_buffer=False, buffer_size=READ_BUFFER, page_checksum_verification=True
+            )
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{path} is not a readable Parquet file ({error})") from error
         except UnicodeError as error:  # pyarrow takes names as text
@@ -128,7 +133,7 @@ def open_parquet(name: str, files: list[Path], options: ImageOptions | None, ski
 
 
 def open_arrow_folder(folder: Path, options: ImageOptions | None, skip_bad: bool) -> TableData:
-    """Rows of a folder that `Dataset.save_to_disk` wrote (state.json and Arrow stream files), mapped."""
+    """Rows of a folder that `Dataset.save_to_disk` wrote (state.json and Arrow stream files)."""
     need_pyarrow()
     import pyarrow as pa
 
@@ -141,30 +146,26 @@ def open_arrow_folder(folder: Path, options: ImageOptions | None, skip_bad: bool
         raise InputError(f"{folder}/state.json does not list the data files ({error!r})") from error
     features = _json(folder / "dataset_info.json") if (folder / "dataset_info.json").exists() else {}
 
-    def stream(path: Path) -> Iterator[Any]:
-        read_bytes(path, 1)
-        with pa.memory_map(str(path)) as mapped, pa.ipc.open_stream(mapped) as reader:
-            yield from reader
-
     def records(start: int) -> Iterator[Any]:
         for path in files:
-            for batch in stream(path):
+            for batch in record_batches(path):
                 if start >= len(batch):
                     start -= len(batch)
                 else:
                     yield batch.slice(start)
                     start = 0
 
+    for path in files:
+        read_bytes(path, 1)
+    n = sum(count_rows_of_stream(path) for path in files)
+    if n == 0:
+        raise InputError(f"{folder} is empty")
     try:
-        batches = (batch for path in files for batch in stream(path))
-        first = next(batches, None)
-        n = 0 if first is None else len(first) + sum(len(batch) for batch in batches)
+        schema = stream_schema(files[0])
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{folder} is damaged or cut short ({error})") from error
-    if first is None:
-        raise InputError(f"{folder} is empty")
-    names = names_in_features(features.get("features")) or class_names_of(first.schema)
-    return TableData(str(folder), files, first.schema, n, records, names, options, skip_bad)
+    names = names_in_features(features.get("features")) or class_names_of(schema)
+    return TableData(str(folder), files, schema, n, records, names, options, skip_bad)
 
 
 def _after(batches: Iterator[Any], skip: int) -> Iterator[Any]:

@@ -39,7 +39,7 @@ class _Whole:
 
     def blocks(self) -> Iterator[bytes]:
         for path in self.files:
-            yield np.ascontiguousarray(map_npz(path)[self.name], self.dtype).tobytes()
+            yield np.ascontiguousarray(map_npz(path)[self.name][...], self.dtype).tobytes()
 
 
 def assemble(

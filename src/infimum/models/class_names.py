@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,9 +26,10 @@ class NetworkLabels:
     def __init__(self, data: Data, cut: Cut) -> None:
         self.data = data
         self.name, self.n, self.bad = data.name, data.n, data.bad
-        # Names of a scikit-learn model are the labels themselves.
-        trained = tuple(c for c in cut.classes if isinstance(c, str))
-        self.known = cut.class_names or (trained if len(trained) == len(cut.classes) else ())
+        # Labels that a model was trained with are names where they are text, and where folders are named as they are.
+        trained = tuple(map(str, cut.classes))
+        self.known = cut.class_names or (trained if _names_of(cut.classes, data) else ())
+        self._classes = np.asarray(cut.classes)
         self._raw = bool(cut.classes)
         self.class_names = (self.known or data.class_names) if data.class_names is not None else None
         self._fold = fold if len(set(map(fold, self.known))) == len(self.known) else str
@@ -59,7 +60,7 @@ class NetworkLabels:
             )
         named = np.asarray(names)[labels]
         places = self._by_name(named)
-        return np.asarray(self.known)[places] if self._raw else places
+        return self._classes[places] if self._raw else places
 
     def _by_name(self, labels: Array) -> Array:
         if not self.known:
@@ -69,13 +70,35 @@ class NetworkLabels:
             )
         places = np.array([self._place.get(self._fold(name), -1) for name in labels.tolist()], dtype=np.int64)
         if (places < 0).any():
-            shown = ", ".join(self.known[:10]) + (", …" if len(self.known) > 10 else "")
             unknown = str(labels[int((places < 0).argmax())])
             raise InputError(
-                f"{self.name}: the class {unknown!r} is none of the network's ({shown}); rename the classes, or pass "
-                'labels apart as class indices 0..K-1 (a CSV, an .npy file), or none (labels="none", --labels none)'
+                f"{self.name}: the class {unknown!r} is none of the network's ({_shown(self.known)}); rename the "
+                "classes, or pass labels apart as class indices 0..K-1 (a CSV, an .npy file), or none "
+                '(labels="none", --labels none)'
             )
         return places
+
+
+def _names_of(classes: tuple[Any, ...], data: Data) -> bool:
+    """Whether labels of a model are names too. InputError where data number classes otherwise than the model.
+
+    Positions among the data's class names are the model's labels only if these are 0, 1, 2, ….
+    """
+    if all(isinstance(label, str) for label in classes):
+        return True
+    if data.class_names is None or set(data.class_names) <= set(map(str, classes)):
+        return data.class_names is not None
+    if classes != tuple(range(len(classes))):
+        raise InputError(
+            f"{data.name} names the classes {_shown(data.class_names)}, but the model was trained with the labels "
+            f"{_shown(tuple(map(str, classes)))}; name the classes so, or pass labels apart (a CSV, an .npy file), or "
+            'none (labels="none", --labels none)'
+        )
+    return False
+
+
+def _shown(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
 
 
 def fold(name: str) -> str:

@@ -25,6 +25,7 @@ from infimum.models.finished import check_settings, first_rows, read_settings
 from infimum.models.parts import PartFolder
 from infimum.models.running import Preprocess, choose_batch_size, run
 from infimum.outputs import ABOUT_ROWS, Outputs
+from infimum.stored import StoredArray
 
 CHUNK_BYTES = 2**24
 CHUNK_SECONDS = 30.0
@@ -95,6 +96,8 @@ def extract(
         "batch_size": size,
         **{key: _short(value) for key, value in (settings or {}).items()},
     }
+    if resume and out.suffix != ".parquet":
+        folder.clear_finished()
     if resume and not folder.folder.exists() and (old := read_settings(out)) is not None:
         check_settings(out, old, manifest)
         _check_same(adapter, opened, size, preprocess, out)
@@ -121,13 +124,19 @@ def extract(
     elif out.suffix != ".parquet":
         parts = [path for _, _, path in folder.parts()]
         assemble(parts, out, opened.class_names, {**manifest, "rows": rows, "read": read})
-        folder.remove()
+        folder.clear()
     return Extraction(out, rows, read - rows, resumed_at, tuple(opened.bad), finished)
 
 
 def mapped_outputs(path: Path, name: str) -> Outputs:
-    """Outputs in an npz that `extract` wrote, mapped: the arrays stay on disk until they are looked at."""
-    return Outputs(**map_npz(path), name=name)  # type: ignore[arg-type]
+    """Outputs in an npz that `extract` wrote into a folder of this process's own, mapped: they stay on disk until
+    they are looked at.
+    """
+    arrays = {
+        name: array.mapped() if isinstance(array, StoredArray) else array
+        for name, array in map_npz(path).items()
+    }
+    return Outputs(**arrays, name=name)  # type: ignore[arg-type]
 
 
 def _fill(

@@ -16,6 +16,7 @@ from infimum.checks import Array
 from infimum.errors import InputError
 from infimum.files import read_arrays, read_bytes
 from infimum.mapped import map_npz
+from infimum.safetensors_file import open_safetensors
 
 SCHEMA = "infimum/extraction/1"
 
@@ -58,12 +59,9 @@ def read_settings(path: Path) -> dict[str, Any] | None:
         except (zipfile.BadZipFile, OSError):
             return None
     else:
-        from safetensors import SafetensorError, safe_open
-
         try:
-            with safe_open(path, framework="numpy") as file:
-                text = (file.metadata() or {}).get(KEY, "")
-        except (SafetensorError, OSError):
+            text = open_safetensors(path, set())[1].get(KEY, "")
+        except InputError:
             return None
     try:
         document = json.loads(text)
@@ -79,8 +77,6 @@ def first_rows(path: Path, names: tuple[str, ...], n: int) -> dict[str, Array]:
         arrays = map_npz(path)
         return {name: arrays[name][:n] for name in names if name in arrays}
     if path.suffix == ".safetensors":
-        from safetensors import safe_open
-
-        with safe_open(path, framework="numpy") as file:
-            return {name: file.get_slice(name)[:n] for name in names if name in file.keys()}  # noqa: SIM118
+        found, _ = open_safetensors(path, set(names))
+        return {name: found[name][:n] for name in names if name in found}
     return {name: array[:n] for name, array in read_arrays(path, names).items()}

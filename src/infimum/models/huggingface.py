@@ -15,6 +15,7 @@ from infimum.errors import InputError, MissingExtraError
 from infimum.files import read_bytes
 from infimum.models import torch_run as tr
 from infimum.models.adapter import Cut
+from infimum.models.at_fault import at_fault
 from infimum.models.class_names import fold
 from infimum.models.torch_cut import cut_network
 from infimum.models.torch_module import ModuleNetwork
@@ -41,7 +42,8 @@ def cut_huggingface(
         raise MissingExtraError("A Hugging Face model", "huggingface") from error
     target = tr.check_device(device)
     folder = Path(folder)
-    loader = _check_folder(folder)
+    with at_fault(folder, "is not in order"):
+        loader = _check_folder(folder)
     try:
         with _no_progress_bar(transformers.utils.logging):
             model, notes = getattr(transformers, loader).from_pretrained(
@@ -53,7 +55,7 @@ def cut_huggingface(
                 output_loading_info=True,
             )
     except Exception as error:  # the library raises anything for a folder that is not in order
-        first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)[:300]
         raise InputError(f"{folder} cannot be read as a Hugging Face classifier: {first}") from error
     missing = sorted(map(str, notes.get("missing_keys") or ()))
     if missing:  # the library fills these with random numbers
@@ -61,7 +63,9 @@ def cut_huggingface(
             f"{folder} lacks weights of the classifier ({', '.join(missing[:4])}); save the fine-tuned model, not "
             "the one that it was made from"
         )
-    _check_one_label(model.config, folder)
+    with at_fault(folder / "config.json", "is not in order"):
+        _check_one_label(model.config, folder)
+        names = _names(model.config)
     name = model.main_input_name
     padding = getattr(model.config, "pad_token_id", None)
 
@@ -81,7 +85,7 @@ def cut_huggingface(
 
     model.to(target)
     cut = cut_network(ModuleNetwork(model, framework="Hugging Face", prepare=prepare), example, head_layer)
-    return dataclasses.replace(cut, class_names=_names(model.config))
+    return dataclasses.replace(cut, class_names=names)
 
 
 def _check_one_label(config: Any, folder: Path) -> None:
@@ -169,7 +173,7 @@ def _texts(value: Any) -> Iterator[str]:
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(read_bytes(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON ({error})") from error
     if not isinstance(content, dict):
         raise InputError(f"{path} does not hold an object")

@@ -10,6 +10,7 @@ from typing import Any
 
 from infimum.errors import InputError
 from infimum.files import check_fits, read_bytes
+from infimum.models.at_fault import at_fault
 
 
 def load_keras(path: Path) -> Any:
@@ -26,15 +27,12 @@ def load_keras(path: Path) -> Any:
         )
     if read_bytes(path, 4) != b"PK\x03\x04":
         raise InputError(f"{path} is not a .keras file; an .h5 file can be read in Keras and saved as .keras")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            check_fits(sum(info.file_size for info in archive.infolist()), path)
-            config = json.loads(archive.read("config.json"))
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path} is not a .keras file, or is damaged or cut short ({error})") from error
-    foreign = sorted(set(_foreign({k: v for k, v in config.items() if k != "compile_config"})))
+    with at_fault(path, "is not a .keras file, or is damaged or cut short"), zipfile.ZipFile(path) as archive:
+        check_fits(sum(info.file_size for info in archive.infolist()), path)
+        config = json.loads(archive.read("config.json"))
+        if not isinstance(config, dict):
+            raise ValueError("its config.json does not hold an object")
+        foreign = sorted(set(_foreign({k: v for k, v in config.items() if k != "compile_config"})))
     if foreign:
         raise InputError(
             f"{path} holds layers or functions that are not Keras's own ({', '.join(foreign)}), whose code is not in "
@@ -45,7 +43,7 @@ def load_keras(path: Path) -> Any:
         return keras.saving.load_model(path, compile=False, safe_mode=True)
     except Exception as error:  # Keras and h5py raise nearly everything for a damaged file
         reason = str(error).rsplit("Exception encountered: ", 1)[-1]  # Keras repeats the whole configuration
-        raise InputError(f"{path} cannot be loaded by Keras: {reason[:300]}") from error
+        raise InputError(f"{path} cannot be loaded by Keras: {' '.join(reason.split())[:300]}") from error
 
 
 def _foreign(config: Any) -> Iterator[str]:

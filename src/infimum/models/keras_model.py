@@ -14,6 +14,7 @@ from infimum.checks import Array
 from infimum.errors import InputError, MissingExtraError
 from infimum.head import AnyHead, Head, HeadFunction
 from infimum.models.adapter import Cut, Forward
+from infimum.models.at_fault import at_fault
 from infimum.models.endings import HALF, as_rows, classifier_logits, two_classes
 from infimum.models.keras_layers import Tail, find_tail, is_dense, to_numpy
 from infimum.models.keras_load import load_keras
@@ -41,7 +42,7 @@ def cut_keras(model_or_path: Any, head_layer: str | None = None) -> Cut:
     several outputs, and, when run, inputs that do not fit; MissingExtraError without Keras.
     """
     try:
-        import keras
+        import keras  # noqa: F401
     except ModuleNotFoundError as error:
         if error.name == "keras":
             raise MissingExtraError("reading Keras models", "keras") from error
@@ -49,7 +50,16 @@ def cut_keras(model_or_path: Any, head_layer: str | None = None) -> Cut:
             f"Keras runs on a backend, and {error.name} is not installed; install it, or set KERAS_BACKEND to the one "
             "that is (torch, jax, tensorflow)"
         ) from error
-    model = load_keras(Path(model_or_path)) if isinstance(model_or_path, str | Path) else model_or_path
+    if isinstance(model_or_path, str | Path):
+        path = Path(model_or_path)
+        with at_fault(path, "holds no model that can be cut"):
+            return _cut(load_keras(path), head_layer)
+    return _cut(model_or_path, head_layer)
+
+
+def _cut(model: Any, head_layer: str | None) -> Cut:
+    import keras
+
     if not isinstance(model, keras.Model):
         raise InputError(f"a keras.Model or the path of a .keras file is needed, not {type(model).__name__}")
     if len(getattr(model, "outputs", None) or [None]) > 1:
@@ -133,7 +143,7 @@ def _prove(tail: Tail, logits: Array, output: Array) -> None:
 def _run(model: Any, inputs: Any) -> Array:
     try:
         output = model(dict(inputs) if isinstance(inputs, Mapping) else np.asarray(inputs), training=False)
-    except (ValueError, TypeError, RuntimeError, KeyError) as error:
+    except Exception as error:  # each backend has errors of its own, and so have layers of others
         shape = getattr(model, "input_shape", None)
         expected = "" if shape is None else f" (it expects {shape})"
         hint = "; take a smaller batch (batch_size, --batch-size)" if "out of memory" in str(error) else ""

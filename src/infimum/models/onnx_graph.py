@@ -15,6 +15,9 @@ import numpy as np
 
 from infimum.checks import Array
 from infimum.errors import InputError
+from infimum.models.onnx_external import is_external, read_external
+from infimum.models.onnx_load import reads
+from infimum.models.onnx_softmax import axes_of, written_softmax
 
 PASSES = ("Identity", "Cast", "Dropout", "Flatten", "Reshape", "Squeeze")
 """Operators that leave the values of their first input as they are, when the network is used."""
@@ -22,6 +25,12 @@ PASSES = ("Identity", "Cast", "Dropout", "Flatten", "Reshape", "Squeeze")
 ENDS = ("Softmax", "LogSoftmax", "Sigmoid")
 
 LAYERS = ("Gemm", "MatMul", "Conv")
+
+FLOATS = (1, 10, 11)
+"""ONNX's numbers of float32, float16 and float64: the types of outputs that can be read as logits."""
+
+CONSTANTS = ("value", "value_floats", "value_float", "value_ints", "value_int")
+"""What holds the value of a Constant node."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +41,15 @@ class Linear:
     features: str
     weight: Array
     bias: Array
+
+
+@dataclass(frozen=True)
+class End:
+    """The tensor `logits`, which of `ENDS` follows ("" if none does), and what that gives if it is `written` out."""
+
+    logits: str
+    kind: str = ""
+    written: str = ""
 
 
 class Graph:
@@ -48,48 +66,68 @@ class Graph:
         """What the network is fed with; old files list their initialisers as inputs too."""
         return [value for value in self.graph.input if value.name not in self.initializer]
 
-    def constant(self, name: str) -> Array | None:
-        """The value of a constant tensor: an initialiser, or what a few operators make of one; None otherwise."""
+    def values(self, tensor: Any) -> Array:
+        """The numbers of a tensor, be they in the file or in its external data."""
         from onnx import numpy_helper
 
+        return np.asarray(
+            numpy_helper.to_array(read_external(tensor, self.folder) if is_external(tensor) else tensor)
+        )
+
+    def constant(self, name: str, known: dict[str, Array | None] | None = None) -> Array | None:
+        """The value of a constant tensor: an initialiser, or what a few operators make of one; None otherwise.
+
+        `known` is for itself: what it has found on the way, since a tensor may be read by many.
+        """
+        known = {} if known is None else known
+        if name not in known:
+            known[name] = self._constant(name, known)
+        return known[name]
+
+    def _constant(self, name: str, known: dict[str, Array | None]) -> Array | None:
         if name in self.initializer:
-            return np.asarray(numpy_helper.to_array(self.initializer[name], str(self.folder)))
+            return self.values(self.initializer[name])
         node = self.producer.get(name)
         if node is None or node.domain not in ("", "ai.onnx"):
             return None
+        options = attributes(node)
         if node.op_type == "Constant":
-            value = attributes(node).get("value", attributes(node).get("value_floats"))
-            value = attributes(node).get("value_float") if value is None else value
-            tensor = hasattr(value, "data_type")
+            value = next((options[key] for key in CONSTANTS if key in options), None)
             return (
                 None
                 if value is None
-                else np.asarray(numpy_helper.to_array(value, str(self.folder)) if tensor else value)
+                else self.values(value)
+                if hasattr(value, "data_type")
+                else np.asarray(value)
             )
-        if node.op_type not in ("Identity", "Cast", "Transpose", "DequantizeLinear"):
+        if node.op_type not in ("Identity", "Cast", "Transpose", "Reshape", "DequantizeLinear"):
             return None
-        values = [self.constant(part) for part in node.input]
-        if any(value is None for value in values):
+        found = [self.constant(part, known) for part in node.input]
+        values = [value for value in found if value is not None]
+        if len(values) < len(found):
             return None
-        first = np.asarray(values[0])
         if node.op_type == "Transpose":
-            return first.transpose(attributes(node).get("perm"))
+            return values[0].transpose(options.get("perm"))
         if node.op_type == "DequantizeLinear":
-            return _dequantize([np.asarray(value) for value in values], attributes(node))
-        return first
+            return _dequantize(values, options)
+        if node.op_type == "Reshape" and not (values[1] == 0).any():  # 0: the size that it has
+            return values[0].reshape(values[1].tolist())
+        return None if node.op_type == "Reshape" else values[0]
 
-    def logits(self, output: str) -> tuple[str, str]:
-        """The tensor that holds the logits of an output, and which of `ENDS` follows it ("" if none does)."""
+    def logits(self, output: str) -> End:
+        """Where the logits of an output are, and what follows them."""
         name = output
         while (node := self.producer.get(name)) is not None:
             if node.op_type in ENDS:
                 if node.op_type != "Sigmoid" and attributes(node).get("axis", -1) not in (-1, 1):
                     break
-                return node.input[0], node.op_type
+                return End(node.input[0], node.op_type)
+            if (written := written_softmax(self, node)) is not None:
+                return End(*written, written=node.output[0])
             if node.op_type not in (*PASSES, "Log", "Clip"):
                 break
             name = node.input[0]
-        return output, ""
+        return End(output)
 
     def linear(self, logits: str) -> Linear | str:
         """The layer that the logits are an affine function of, or why there is none."""
@@ -121,15 +159,15 @@ class Graph:
             return True
         if node.op_type != "ReduceMean":
             return False
-        axes = self.constant(node.input[1]) if len(node.input) > 1 else attributes(node).get("axes")
-        return axes is not None and np.size(axes) > 0 and not {0, 1} & set(np.ravel(axes).tolist())
+        axes = axes_of(self, node)
+        return axes is not None and not {0, 1} & set(axes)
 
     def _affine(self, node: Any) -> tuple[str, Array, Array] | None:
         """Of Add, Sub, Mul, Div with a constant (say a temperature): the other input, its factor and its term."""
         if node.op_type not in ("Add", "Sub", "Mul", "Div") or node.domain not in ("", "ai.onnx"):
             return None
         names = list(node.input)
-        values = [self.constant(name) for name in names]
+        values = [self._row(name) for name in names]
         if values[1] is None and node.op_type in ("Add", "Mul"):
             names, values = names[::-1], values[::-1]
         value = values[1]
@@ -139,6 +177,12 @@ class Graph:
         if node.op_type in ("Mul", "Div"):
             return names[0], c if node.op_type == "Mul" else 1 / c, np.zeros(1)
         return names[0], np.ones(1), c if node.op_type == "Add" else -c
+
+    def _row(self, name: str) -> Array | None:
+        """A constant, which may have been repeated for every input of the batch."""
+        while (node := self.producer.get(name)) is not None and node.op_type == "Expand":
+            name = node.input[0]
+        return self.constant(name)
 
     def layer(self, node: Any) -> Linear | str:
         """A Gemm, MatMul or 1x1 Conv as a layer, or why it is none that can be read."""
@@ -185,7 +229,7 @@ class Graph:
         for node in reversed(self.graph.node):
             if needed.intersection(node.output) - given:
                 nodes.append(node)
-                needed.update(_reads(node))
+                needed.update(reads(node))
         made = {name for node in nodes for name in node.output}
         return nodes[::-1], {name for name in needed - made - given if name}
 
@@ -224,14 +268,3 @@ def _dequantize(values: list[Array], options: dict[str, Any]) -> Array | None:
         shape[options.get("axis", 1)] = -1
         scale, zero = scale.reshape(shape), zero.reshape(shape) if zero.size > 1 else zero
     return (x.astype(np.float32) - zero.astype(np.float32)) * scale
-
-
-def _reads(node: Any) -> set[str]:
-    """The tensors that a node reads, also within the subgraphs of If, Loop and Scan."""
-    names = set(node.input)
-    for attribute in node.attribute:
-        for graph in [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]:
-            read = {name for inner in graph.node for name in _reads(inner)} | {v.name for v in graph.output}
-            own = {name for inner in graph.node for name in inner.output}
-            names |= read - own - {value.name for value in [*graph.input, *graph.initializer]}
-    return names

@@ -1,4 +1,4 @@
-"""Reading an ONNX file that others made: parsed without its external data, whose places are checked first."""
+"""Reading an ONNX file that others made: parsed, checked, and its external data told apart from other files first."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 
 from infimum.errors import InputError
 from infimum.files import check_fits, read_bytes
+from infimum.models.onnx_external import check_external, is_external, read_external, tensors_of
 
 LARGEST = 2**31 - 1
 """Protobuf reads no message beyond this; larger models keep their weights as external data."""
 
 
 def read_model(path: Path) -> Any:
-    """The ModelProto of a file; its external data is not read, but all lies within the file's folder.
+    """The ModelProto of a file, without local functions and ZipMaps; external data of initialisers is not yet read.
 
     Raises InputError for a missing, damaged or empty file and for external data outside the folder.
     """
@@ -36,51 +37,81 @@ def read_model(path: Path) -> Any:
         raise InputError(f"{path} is not an ONNX file, or is damaged or cut short ({error})") from error
     if not model.graph.node or not model.graph.output:
         raise InputError(f"{path} is not an ONNX file, or is empty: it holds no graph with nodes and outputs")
-    folder = path.resolve().parent
-    for tensor in _messages(model, "TensorProto"):
-        if tensor.data_location == onnx.TensorProto.EXTERNAL:
-            _check_external(tensor, folder, path)
+    foreign = next((text for text in _texts(model) if isinstance(text, bytes)), None)
+    if foreign is not None:
+        raise InputError(f"{path} is damaged: its name {foreign[:40]!r} is not UTF-8")
+    _settle_external(model, path)
     if len(model.functions):
         from onnx.inliner import inline_local_functions
 
         model = inline_local_functions(model)
+    _check_order(model.graph, path)
+    _open_zipmaps(model.graph)
     return model
 
 
-def _messages(message: Any, kind: str) -> Iterator[Any]:
-    """Every message of a kind, wherever it is: initialisers, attributes, subgraphs, functions, sparse tensors."""
-    if message.DESCRIPTOR.name == kind:
-        yield message
-        return
+def reads(node: Any) -> set[str]:
+    """The tensors that a node reads, also within the subgraphs of If, Loop and Scan."""
+    names = set(node.input)
+    for attribute in node.attribute:
+        for graph in [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]:
+            read = {name for inner in graph.node for name in reads(inner)} | {v.name for v in graph.output}
+            own = {name for inner in graph.node for name in inner.output}
+            names |= read - own - {value.name for value in [*graph.input, *graph.initializer]}
+    return names
+
+
+def _texts(message: Any) -> Iterator[str | bytes]:
+    """Every text of a message and of those in it; protobuf gives as bytes what is not UTF-8."""
     for field, value in message.ListFields():
+        single = isinstance(value, str | bytes) or hasattr(value, "ListFields")
         if field.message_type is not None:
-            for part in [value] if hasattr(value, "ListFields") else value:
-                yield from _messages(part, kind)
+            for part in [value] if single else value:
+                yield from _texts(part)
+        elif field.type == field.TYPE_STRING:
+            yield from [value] if single else value
 
 
-def _check_external(tensor: Any, folder: Path, path: Path) -> None:
-    """Refuse external data outside the folder, or beyond the end of its file."""
-    entries = {entry.key: entry.value for entry in tensor.external_data}
-    location = entries.get("location", "")
-    what = f"{path}: the external data of tensor {tensor.name!r}"
-    place = (folder / location).resolve()
-    # Backslashes and drive letters are paths on another system; resolve() has followed all symbolic links.
-    written_safely = location and not Path(location).is_absolute() and ".." not in Path(location).parts
-    if not written_safely or "\\" in location or ":" in location or not place.is_relative_to(folder):
-        raise InputError(
-            f"{what} lies at {location!r}, outside the model's folder {folder}; refused, since such a model can "
-            "read any file. If you trust it, copy model and data (not links to them) into one folder"
-        )
-    if not place.is_file():
-        raise InputError(
-            f"{what} is missing: there is no file {location!r} in {folder}; copy it beside the model"
-        )
-    try:
-        offset, length = int(entries.get("offset") or 0), int(entries.get("length") or 0)
-    except ValueError as error:
-        raise InputError(f"{what} has an offset or length that is not a whole number") from error
-    if offset < 0 or length < 0 or offset + length > place.stat().st_size:
-        raise InputError(
-            f"{what} should be bytes {offset} to {offset + length} of {location!r}, which has "
-            f"{place.stat().st_size} bytes: the file is cut short, or belongs to another model"
-        )
+def _settle_external(model: Any, path: Path) -> None:
+    """Check all external data, and read what is not an initialiser of the graph: constants and parts of subgraphs."""
+    folder, graph = path.resolve().parent, model.graph
+    # Several tensors may name the same bytes: together they must fit into memory too.
+    check_fits(sum(check_external(t, folder, path) for t in tensors_of(model) if is_external(t)), path)
+    elsewhere = [value for field, value in model.ListFields() if field.name != "graph"]
+    elsewhere += [value for field, value in graph.ListFields() if field.name != "initializer"]
+    for value in elsewhere:
+        parts = [value] if hasattr(value, "ListFields") else value if hasattr(value, "append") else []
+        for part in parts:
+            for tensor in tensors_of(part) if hasattr(part, "ListFields") else ():
+                if is_external(tensor):
+                    tensor.CopyFrom(read_external(tensor, folder))
+
+
+def _check_order(graph: Any, path: Path) -> None:
+    """Each tensor is made once, and before it is read: all that follows a graph from node to node relies on it."""
+    made_somewhere = {name for node in graph.node for name in node.output if name}
+    made: set[str] = set()
+    for node in graph.node:
+        early = sorted((reads(node) & made_somewhere) - made)
+        outputs = [name for name in node.output if name]
+        if early or made.intersection(outputs) or len(set(outputs)) < len(outputs):
+            what = f"reads {early[0]!r} before it is made" if early else f"makes {outputs[0]!r} once more"
+            raise InputError(
+                f"{path} is damaged, or not in order: its node {node.op_type} {node.name!r} {what}"
+            )
+        made.update(outputs)
+
+
+def _open_zipmaps(graph: Any) -> None:
+    """Outputs that are maps from class to score, which skl2onnx makes by default, become the matrix of the scores."""
+    from onnx import TensorProto, helper
+
+    maps = {node.output[0]: node.input[0] for node in graph.node if node.op_type == "ZipMap"}
+    outputs = {value.name for value in graph.output}
+    for index in reversed(range(len(graph.output))):
+        matrix = maps.get(graph.output[index].name)
+        if matrix in outputs:
+            del graph.output[index]
+        elif matrix is not None:
+            graph.output[index].CopyFrom(helper.make_tensor_value_info(matrix, TensorProto.FLOAT, None))
+            outputs.add(matrix)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,12 @@ import numpy as np
 
 from infimum.checks import Array
 from infimum.errors import InputError
+from infimum.models.at_fault import at_fault
+from infimum.models.onnx_external import is_external, read_external
 from infimum.models.onnx_graph import Graph
 
-LOGITS, FEATURES = "infimum_logits", "infimum_features"
+SMALL = 1024
+"""Bytes of a tensor that is put into the model, whether its data are external or not."""
 
 KINDS = {"tensor(float)": "float32", "tensor(double)": "float64"}
 """Types whose names in onnxruntime are not numpy's."""
@@ -29,16 +32,65 @@ class Expected:
     shape: tuple[int | None, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A part of a network, ready to run: a batch in, its `outputs` out.
+
+    `held` are arrays of weights, which onnxruntime reads where they lie.
+    """
+
+    session: Any
+    outputs: list[str]
+    expected: list[Expected]
+    path: Path
+    held: dict[str, Any]
+
+    def __call__(self, inputs: Any) -> list[Array]:
+        """The outputs for a batch; InputError where it does not fit."""
+        feed = _feed(inputs, self.expected, self.path)
+        hint = "; if it is out of memory, take a smaller one (batch_size, --batch-size)"
+        with at_fault(self.path, f"failed on a batch{hint}"):  # onnxruntime's errors share no class
+            return [np.asarray(array) for array in self.session.run(self.outputs, feed)]
+
+
 def session(
-    graph: Graph, given: list[str], logits: str, features: str | None, device: str, path: Path
-) -> Callable[[Any], list[Array]]:
-    """The part of the graph from the tensors `given` to logits and features, as a function of a batch."""
-    import onnx
+    graph: Graph, given: list[str], wanted: list[str], device: str, path: Path, *, as_default: bool = False
+) -> Part:
+    """The part of the graph from the tensors `given` to those `wanted`.
+
+    Weights that are quantised are computed with in float32, as the graph says; `as_default`: as onnxruntime does it
+    where it is not told, which rounds what they are multiplied with to whole numbers as well.
+    """
     import onnxruntime
+
+    outputs = [f"infimum_{number}" for number in range(len(wanted))]
+    model, held = _model(graph, given, wanted, outputs, path)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4  # what is fatal; errors are raised as well
+    if held:
+        options.add_external_initializers(list(held), list(held.values()))
+    # Not read by onnxruntime itself, which takes every core: several workers on one machine would quarrel for them.
+    if (threads := os.environ.get("OMP_NUM_THREADS", "")).isdecimal():
+        options.intra_op_num_threads = int(threads)
+    if not as_default:
+        options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
+    providers = _providers(device)
+    with at_fault(path, "cannot be run by onnxruntime"):
+        # Without fallback: it would print what failed, and try the same again.
+        made = onnxruntime.InferenceSession(
+            model.SerializeToString(), options, providers=providers, enable_fallback=0
+        )
+    return Part(made, outputs, [_expected(value, path) for value in made.get_inputs()], path, held)
+
+
+def _model(
+    graph: Graph, given: list[str], wanted: list[str], outputs: list[str], path: Path
+) -> tuple[Any, dict[str, Any]]:
+    """The part as a model, whose outputs are named so, and its large external weights, by name."""
+    import onnx
     from onnx import helper
 
-    wanted = {LOGITS: logits, **({} if features is None else {FEATURES: features})}
-    nodes, others = graph.between(given, list(wanted.values()))
+    nodes, others = graph.between(given, wanted)
     missing = sorted(
         others - set(graph.initializer) - {t.values.name for t in graph.graph.sparse_initializer}
     )
@@ -47,47 +99,38 @@ def session(
             f"{path}: what follows {given[0]!r} also reads {', '.join(missing)}, so the network cannot be cut there; "
             "name a layer behind which everything passes (head_layer, --head-layer)"
         )
+    # Identity: ONNX does not let an input of the graph be an output too.
+    ends = [helper.make_node("Identity", [name], [new]) for name, new in zip(wanted, outputs, strict=True)]
     values = {value.name: value for value in graph.graph.input}
+    held: dict[str, Any] = {}
     part = helper.make_graph(
-        # Identity: ONNX does not let an input of the graph be an output too.
-        [*nodes, *(helper.make_node("Identity", [name], [new]) for new, name in wanted.items())],
+        [*nodes, *ends],
         "cut",
         [values.get(name) or _tensor(graph, name) for name in given],
-        [onnx.ValueInfoProto(name=name) for name in wanted],
-        [tensor for name, tensor in graph.initializer.items() if name in others],
+        [onnx.ValueInfoProto(name=name) for name in outputs],
+        [_handed_over(tensor, graph, held) for name, tensor in graph.initializer.items() if name in others],
         sparse_initializer=[t for t in graph.graph.sparse_initializer if t.values.name in others],
     )
-    model = helper.make_model(
-        part, opset_imports=graph.model.opset_import, ir_version=max(4, graph.model.ir_version)
-    )
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # errors; they are raised as well
-    # Not read by onnxruntime itself, which takes every core: several workers on one machine would quarrel for them.
-    if (threads := os.environ.get("OMP_NUM_THREADS", "")).isdecimal():
-        options.intra_op_num_threads = int(threads)
-    options.add_session_config_entry(
-        "session.model_external_initializers_file_folder_path", str(graph.folder)
-    )
-    # Quantised weights: compute in float32, as the graph says, not with inputs rounded to int8 as well.
-    options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
-    providers = _providers(device)
-    try:
-        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=providers)
-    except Exception as error:  # onnxruntime's errors share no class
-        raise InputError(f"{path} cannot be run by onnxruntime: {error}") from error
+    versions = {"opset_imports": graph.model.opset_import, "ir_version": max(4, graph.model.ir_version)}
+    return helper.make_model(part, **versions), held
 
-    expected = [_expected(value, path) for value in session.get_inputs()]
 
-    def run(inputs: Any) -> list[Array]:
-        feed = _feed(inputs, expected, path)
-        try:
-            return [np.asarray(array) for array in session.run(list(wanted), feed)]
-        except Exception as error:
-            memory = "allocate" in str(error) or "out of memory" in str(error)
-            hint = "; take a smaller batch (batch_size, --batch-size)" if memory else ""
-            raise InputError(f"{path} failed on a batch{hint}: {error}") from error
+def _handed_over(tensor: Any, graph: Graph, held: dict[str, Any]) -> Any:
+    """An initialiser for the part; the values of one with external data are read here and `held` for onnxruntime.
 
-    return run
+    onnxruntime would map the file, and whoever cuts it short while the network runs would end this process.
+    """
+    if not is_external(tensor):
+        return tensor
+    filled = read_external(tensor, graph.folder)
+    values = graph.values(filled)
+    # What is small may be a shape, which onnxruntime must see; types that numpy lacks cannot be handed over as arrays.
+    if values.nbytes < SMALL or not values.dtype.isbuiltin:
+        return filled
+    from onnxruntime import OrtValue
+
+    held[tensor.name] = OrtValue.ortvalue_from_numpy(values)
+    return tensor
 
 
 def _tensor(graph: Graph, name: str) -> Any:

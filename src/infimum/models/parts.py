@@ -17,6 +17,9 @@ from infimum.parquet import MANIFEST, read_parquet, write_parquet
 
 _PART = re.compile(r"part-(\d{12})-(\d{12})\.(npz|parquet)")
 
+_LEFT = re.compile(rf"\.(part-|{re.escape(MANIFEST)}\.).*\.part")
+"""Temporary names of chunks and of the manifest."""
+
 
 class PartFolder:
     """Chunks of one extraction. A chunk is renamed into place when whole; nothing else is believed.
@@ -37,10 +40,11 @@ class PartFolder:
             raise InputError(f"{self.folder} is a file; it must not exist, or be the folder of an extraction")
         old = self._manifest()
         if old is None:
-            if any(self.folder.iterdir()):
+            if any(path for path in self.folder.iterdir() if not _LEFT.fullmatch(path.name)):
                 raise InputError(
                     f"{self.folder} is there already and not of an extraction; name another place"
                 )
+            self._sweep()
             self._write_manifest({**manifest, "complete": False})
             return
         if not resume:
@@ -49,8 +53,7 @@ class PartFolder:
                 f"{self.folder} holds {what}: continue it with --resume (resume=True), or remove the folder"
             )
         check_settings(self.folder, old, manifest)
-        for left in self.folder.glob(".*.part"):  # what a killed run was writing
-            left.unlink()
+        self._sweep()
         if not old.get("complete"):
             self._check_chunks()
 
@@ -101,8 +104,27 @@ class PartFolder:
         """Mark the extraction as finished."""
         self._write_manifest({**(self._manifest() or {}), "complete": True})
 
+    def clear(self) -> None:
+        """Remove the chunks once all they hold lies elsewhere. Marked first: half of them are not gone on from."""
+        self.finish()
+        self.remove()
+
+    def clear_finished(self) -> None:
+        """Remove what a run that was killed while it cleared left; other folders stay as they are."""
+        if self.folder.is_dir() and self.complete:
+            self.remove()
+        elif self.folder.is_dir() and not any(self.folder.iterdir()):
+            self.folder.rmdir()
+
+    def _sweep(self) -> None:
+        """Remove what a killed run was writing."""
+        for left in self.folder.iterdir():
+            if _LEFT.fullmatch(left.name):
+                left.unlink()
+
     def remove(self) -> None:
         """Remove chunks, manifest and folder; files of others are left where they are."""
+        self._sweep()
         for _, _, path in self.found():
             path.unlink()
         (self.folder / MANIFEST).unlink()

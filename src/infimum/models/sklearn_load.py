@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import pickle
 import warnings
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from infimum.errors import InputError, MissingExtraError
 from infimum.files import check_fits, read_bytes
+from infimum.models.at_fault import at_fault
 
 SAFE = frozenset(
     {
@@ -46,12 +48,8 @@ def load_estimator(path: Path, trust: bool = False) -> Any:
     warnings.warn(
         f"{path} is a pickle: reading it runs the code in it, because trust was given", stacklevel=2
     )
-    try:
+    with at_fault(path, "is not a joblib or pickle file, or is damaged"), _code_installed(path):
         return joblib.load(path)
-    except (pickle.UnpicklingError, EOFError, ValueError, KeyError, IndexError, OSError) as error:
-        raise InputError(f"{path} is not a joblib or pickle file, or is damaged ({error})") from error
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"{path} needs code that is not installed here: {error}") from error
 
 
 def _skops(path: Path, trust: bool) -> Any:
@@ -60,7 +58,7 @@ def _skops(path: Path, trust: bool) -> Any:
         from skops.io.exceptions import UnsupportedTypeException, UntrustedTypesFoundException
     except ModuleNotFoundError as error:
         raise MissingExtraError("reading skops files", "sklearn-files") from error
-    try:
+    with at_fault(path, "is damaged or cut short"), _code_installed(path):
         with zipfile.ZipFile(path) as archive:
             if "schema.json" not in archive.namelist():
                 raise InputError(f"{path} is a zip file, but no skops file: it has no schema.json")
@@ -72,12 +70,16 @@ def _skops(path: Path, trust: bool) -> Any:
                 f"{path} holds types that skops does not know to be safe: {', '.join(untrusted)}. If you trust the "
                 "file, pass trust=True (--trust): it may then run their code"
             )
-        return skops.io.load(path, trusted=unknown)
-    except InputError:
-        raise
-    except (UnsupportedTypeException, UntrustedTypesFoundException) as error:
-        raise InputError(f"{path} holds a type that skops cannot read: {error}") from error
-    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, OSError, TypeError) as error:
-        raise InputError(f"{path} is damaged or cut short ({error})") from error
+        try:
+            return skops.io.load(path, trusted=unknown)
+        except (UnsupportedTypeException, UntrustedTypesFoundException) as error:
+            raise InputError(f"{path} holds a type that skops cannot read: {error}") from error
+
+
+@contextmanager
+def _code_installed(path: Path) -> Iterator[None]:
+    """Say of names that are not found that their code is missing: of a file of another version, the likeliest cause."""
+    try:
+        yield
     except (ImportError, AttributeError) as error:
         raise InputError(f"{path} needs code that is not installed here: {error}") from error

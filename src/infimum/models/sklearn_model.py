@@ -16,6 +16,7 @@ from infimum.checks import Array
 from infimum.errors import InputError
 from infimum.head import Head, HeadFunction
 from infimum.models.adapter import Cut, Forward
+from infimum.models.at_fault import at_fault
 from infimum.models.endings import two_classes
 from infimum.models.sklearn_load import load_estimator
 
@@ -47,7 +48,9 @@ def cut_sklearn(estimator: Any, trust: bool = False) -> Cut:
     ('high', 'low')
     """
     if isinstance(estimator, str | Path):
-        estimator = load_estimator(Path(estimator), trust)
+        path = Path(estimator)
+        with at_fault(path, "holds no estimator that can be used"):
+            return cut_sklearn(load_estimator(path, trust))
     cut = _cut(estimator)
     classes = np.asarray(estimator.classes_)
     names = tuple(map(str, getattr(estimator, "feature_names_in_", ())))
@@ -193,18 +196,15 @@ def _proved(cut: Cut, estimator: Any, classes: Array) -> Forward:
         try:
             with _without_names():
                 logits, features = cut.forward(inputs)
+                if not done:
+                    probabilities = np.asarray(estimator.predict_proba(inputs))
+                    predicted = np.asarray(estimator.predict(inputs))
+                    _compare(cut, logits, probabilities, classes, predicted)
         except InputError:
             raise
-        except (ValueError, TypeError) as error:
+        except Exception as error:  # estimators of others, or out of a damaged file, raise anything
             raise InputError(f"{type(estimator).__name__} cannot read the inputs: {error}") from error
-        if not done:
-            with _without_names():
-                probabilities, predicted = (
-                    np.asarray(estimator.predict_proba(inputs)),
-                    estimator.predict(inputs),
-                )
-            _compare(cut, logits, probabilities, classes, np.asarray(predicted))
-            done = True
+        done = True
         return logits, features
 
     return forward
