@@ -9,7 +9,6 @@ import json
 import logging
 import os
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,19 @@ from typing import Any
 import numpy as np
 
 from infimum.checks import Array
+from infimum.documents import parse_json
 from infimum.errors import InputError, MissingExtraError
+from infimum.regular import check_regular, open_regular, read_whole
 
 logger = logging.getLogger("infimum")
 
 READABLE = "npz, safetensors or Parquet"
+
+ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+"""How an npz begins, with and without arrays."""
+
+SAFETENSORS_HEADER = 100 * 2**20
+"""Bytes of a safetensors file's header at most, as in its own library."""
 
 
 def read_arrays(path: str | Path, wanted: Iterable[str] | None = None) -> dict[str, Array]:
@@ -38,8 +45,10 @@ def read_arrays(path: str | Path, wanted: Iterable[str] | None = None) -> dict[s
 
         return read_parquet_folder(path, names)
     start = read_bytes(path, 8)
-    if start[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
-        return _read_npz(path, names)
+    if start[:4] in ZIP:
+        from infimum.npz import read_npz
+
+        return read_npz(path, names)
     if start[:4] == b"PAR1":
         from infimum.parquet import read_parquet
 
@@ -61,79 +70,53 @@ def array_names(path: str | Path) -> list[str]:
     """Names of the arrays in a file, without reading them (Parquet: its columns)."""
     path = Path(path)
     start = b"PAR1" if path.is_dir() else read_bytes(path, 4)
-    if start in (b"PK\x03\x04", b"PK\x05\x06"):
-        try:
-            with zipfile.ZipFile(path) as archive:
-                return [name.removesuffix(".npy") for name in archive.namelist()]
-        except zipfile.BadZipFile as error:
-            raise InputError(f"{path} is damaged or cut short ({error})") from error
+    if start in ZIP:
+        from infimum.npz import npz_names
+
+        return npz_names(path)
     if start == b"PAR1":
         from infimum.parquet import parquet_names
 
         return parquet_names(path)
-    return sorted(read_arrays(path))
+    return sorted(safetensors_header(path)[0])
 
 
 def read_bytes(path: Path, size: int = -1) -> bytes:
-    """The (first) bytes of a file; InputError if it is missing, a directory or not readable."""
-    try:
-        with path.open("rb") as file:
+    """The (first) bytes of a regular file; InputError if it is missing, or something else."""
+    if size < 0:
+        return read_whole(path)
+    with open_regular(path) as file:
+        try:
             return file.read(size)
-    except FileNotFoundError as error:
-        raise InputError(f"{path} does not exist") from error
-    except IsADirectoryError as error:
-        raise InputError(f"{path} is a directory; a {READABLE} file was expected") from error
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+        except OSError as error:
+            raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def _read_npz(path: Path, wanted: set[str] | None) -> dict[str, Array]:
-    arrays: dict[str, Array] = {}
-    try:
-        with zipfile.ZipFile(path) as archive:
-            size = sum(
-                info.file_size
-                for info in archive.infolist()
-                if wanted is None or info.filename.removesuffix(".npy") in wanted
-            )
-        check_fits(size, path)
-        with np.load(path, allow_pickle=False) as archive:
-            for name in archive.files:
-                if wanted is None or name in wanted:
-                    arrays[name] = archive[name]
-    except InputError:
-        raise
-    except ValueError as error:
-        if "allow_pickle" in str(error):
-            raise InputError(
-                f"{path}: an array holds Python objects (a pickle), which can run code when read; "
-                "save numbers or text, for example ids as strings: np.asarray(ids, dtype=str)"
-            ) from error
-        raise InputError(f"{path} is damaged: {error}") from error
-    except MemoryError as error:
-        raise InputError(f"{path} claims more than this machine's memory holds ({error})") from error
-    except (zipfile.BadZipFile, EOFError, OSError, KeyError, NotImplementedError, RuntimeError) as error:
-        raise InputError(f"{path} is damaged or cut short ({error})") from error
-    except Exception as error:
-        if type(error).__module__ == "zlib":
-            raise InputError(f"{path} is damaged ({error})") from error
-        raise
-    for name, array in arrays.items():
-        if not isinstance(array, np.ndarray):
-            raise InputError(f"{path}: {name} is not an array")
-    return arrays
+def safetensors_header(path: Path) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Names of the arrays, and the metadata, of a safetensors file; InputError where a name occurs twice."""
+    length = int.from_bytes(read_bytes(path, 8), "little")
+    if not 2 <= length <= min(SAFETENSORS_HEADER, check_regular(path) - 8):
+        raise InputError(f"{path} is not a readable {READABLE} file: its header should have {length} bytes")
+    header = parse_json(read_bytes(path, 8 + length)[8:], f"the header of {path}")
+    if not isinstance(header, dict):
+        raise InputError(f"{path} is not a readable {READABLE} file: its header is no JSON object")
+    metadata = header.pop("__metadata__", None) or {}
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+        raise InputError(f"{path} is not a readable {READABLE} file: its metadata is not text by name")
+    return tuple(header), metadata
 
 
 def read_safetensors(path: Path, wanted: set[str] | None = None) -> tuple[dict[str, Array], dict[str, str]]:
     """Arrays and metadata of a safetensors file."""
     from safetensors import SafetensorError, safe_open
 
-    read_bytes(path, 1)
+    names, metadata = safetensors_header(path)
     try:
         with safe_open(path, framework="numpy") as file:
-            names = [name for name in file.keys() if wanted is None or name in wanted]  # noqa: SIM118
-            return {name: file.get_tensor(name) for name in names}, dict(file.metadata() or {})
-    except (SafetensorError, OSError, TypeError, AttributeError, KeyError) as error:
+            return {
+                name: file.get_tensor(name) for name in names if wanted is None or name in wanted
+            }, metadata
+    except (SafetensorError, OSError, TypeError, AttributeError, KeyError, ValueError) as error:
         raise InputError(f"{path} is not a readable {READABLE} file ({error})") from error
 
 
