@@ -17,6 +17,9 @@ DEPTH = 100
 DIGITS = 308
 """Of a whole number: with more it fits into no float."""
 
+RECORD = 64 * MEBIBYTE
+"""Bytes of what infimum writes of one network or comparison, at most."""
+
 DOTS = 50
 """In a line of TOML: tomllib's time grows with the square of a dotted key's parts."""
 

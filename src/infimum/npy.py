@@ -115,7 +115,7 @@ def _parsed(text: str, what: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]
     if wrong or found["fortran_order"] not in ("True", "False") or not _SHAPE.fullmatch(found["shape"]):
         raise InputError(f"{what} is not a readable npy array: its header is {text[:80]!r}")
     numbers = re.findall(r"\d+", found["shape"])
-    if len(numbers) > DIMENSIONS or any(len(number) > 18 for number in numbers):
+    if len(numbers) > DIMENSIONS or any(len(number) > 30 for number in numbers):
         raise InputError(f"{what} is not a readable npy array: its shape is {found['shape'][:80]}")
     return tuple(map(int, numbers)), found["fortran_order"] == "True", _dtype(found["descr"], what)
 

@@ -105,7 +105,7 @@ class Labelled:
         """
         path = Path(path)
         columns = read_csv(path) if path.suffix == ".csv" else read_arrays(path)
-        columns = {SINGULAR.get(name, name): column for name, column in columns.items()}
+        columns = singular(columns, str(path))
         if "logits" in columns or any(name in columns for name in PROBABILITIES):
             rows = Labelled.of(Outputs.load(path), identity)
             return replace(rows, design=read_design(columns, str(path)))
@@ -114,6 +114,15 @@ class Labelled:
 
 SINGULAR = {"ids": "id", "labels": "label", "predictions": "predicted"}
 """Columns by the name they have for one row."""
+
+
+def singular(columns: Mapping[str, Array], what: str) -> dict[str, Array]:
+    """Columns by the name they have for one row; InputError for two of one meaning, as `label` and `labels`."""
+    found = {SINGULAR.get(name, name): column for name, column in columns.items()}
+    for plural, name in SINGULAR.items():
+        if plural in columns and name in columns:
+            raise InputError(f"{what} has both {name!r} and {plural!r}; rename or leave out one of them")
+    return found
 
 
 def _from_table(columns: Mapping[str, Array], what: str) -> Labelled:

@@ -11,6 +11,7 @@ import numpy as np
 from infimum.checks import check_positive, check_seed
 from infimum.conformal.calibration import Calibration
 from infimum.conformal.scores import score_named, score_to_dict
+from infimum.documents import parse_json, read_json
 from infimum.errors import InputError
 from infimum.files import read_bytes, read_safetensors, write_bytes, write_safetensors
 
@@ -43,14 +44,13 @@ def save_calibration(calibration: Calibration, path: Path) -> None:
 
 def load_calibration(path: Path) -> Calibration:
     """Read either form, told apart by content; raises InputError naming what is wrong."""
-    data = read_bytes(path)
     try:
-        if data[:1] == b"{":
-            about = json.loads(data)
+        if read_bytes(path, 1) == b"{":
+            about = read_json(path)
             high, low = about["key_high"], about["key_low"]
         else:
             arrays, metadata = read_safetensors(path)
-            about = json.loads(metadata["infimum"])
+            about = parse_json(metadata["infimum"], "its metadata")
             high, low = arrays["key_high"], arrays["key_low"]
         return _from_parts(about, high, low)
     except InputError as error:

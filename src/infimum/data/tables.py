@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,10 @@ from typing import Any
 from infimum.data.base import BadInputs, Batch, file_fingerprint
 from infimum.data.columns import class_names_of, find_columns, is_image, names_in_features, read_columns
 from infimum.data.images import ImageOptions
+from infimum.documents import RECORD, read_json
 from infimum.errors import InputError
-from infimum.files import need_pyarrow, read_bytes
+from infimum.files import need_pyarrow
+from infimum.regular import check_regular
 
 Records = Callable[[int], Iterator[Any]]
 """Position to begin at -> Arrow record batches of any size."""
@@ -90,6 +91,7 @@ def open_parquet(name: str, files: list[Path], options: ImageOptions | None, ski
     import pyarrow.parquet as pq
 
     def opened(path: Path) -> Any:
+        check_regular(path)
         try:
             return pq.ParquetFile(path, memory_map=True, page_checksum_verification=True)
         except (pa.ArrowException, OSError) as error:
@@ -135,14 +137,16 @@ def open_arrow_folder(folder: Path, options: ImageOptions | None, skip_bad: bool
     try:
         files = [
             folder / _plain(folder, entry["filename"])
-            for entry in _json(folder / "state.json")["_data_files"]
+            for entry in read_json(folder / "state.json", RECORD)["_data_files"]
         ]
     except (KeyError, TypeError) as error:
         raise InputError(f"{folder}/state.json does not list the data files ({error!r})") from error
-    features = _json(folder / "dataset_info.json") if (folder / "dataset_info.json").exists() else {}
+    features = (
+        read_json(folder / "dataset_info.json", RECORD) if (folder / "dataset_info.json").exists() else {}
+    )
 
     def stream(path: Path) -> Iterator[Any]:
-        read_bytes(path, 1)
+        check_regular(path)
         with pa.memory_map(str(path)) as mapped, pa.ipc.open_stream(mapped) as reader:
             yield from reader
 
@@ -179,13 +183,3 @@ def _plain(folder: Path, name: str) -> str:
     if Path(name).name != name or (folder / name).is_symlink():
         raise InputError(f"{folder}/state.json names {name!r}, which is not a file in this folder")
     return name
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(read_bytes(path))
-    except ValueError as error:
-        raise InputError(f"{path} is not JSON ({error})") from error
-    if not isinstance(document, dict):
-        raise InputError(f"{path} is not what `save_to_disk` writes")
-    return document
