@@ -137,7 +137,8 @@ def test_deleted_rows_are_noticed() -> None:
     [
         (b"", "is empty"),
         (b"a,b\n", "no rows"),
-        (b"a,a\n1,2\n", "must be given and differ"),
+        (b"a,a\n1,2\n", "two columns 'a'"),
+        (b"a,\n1,2\n", "names must be given"),
         (b"a,b\n1\n", "row 2 has 1 entries"),
         (b"a\n\xff\xfe\n", "UTF-8"),
         (b'a\n"1\n', "not a readable CSV"),

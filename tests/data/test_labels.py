@@ -54,7 +54,7 @@ def test_what_is_wrong_is_named(tmp_path, text, message):
 
 def test_not_a_csv(tmp_path):
     (tmp_path / "labels.csv").write_bytes(b"\xff\xfe\x00\x80")
-    with pytest.raises(InputError, match="neither a CSV"):
+    with pytest.raises(InputError, match="not UTF-8 text"):
         open_data(X, tmp_path / "labels.csv")
     with pytest.raises(InputError, match="does not exist"):
         open_data(X, tmp_path / "nothing.csv")

@@ -83,8 +83,9 @@ def save_sequence(state: Sequence, path: Path) -> None:
 
 def load_sequence(path: Path) -> Sequence:
     """Read a state; raises InputError naming what is wrong with it."""
+    document = read_json(path)
     try:
-        return _from_dict(read_json(path))
+        return _from_dict(document)
     except InputError as error:
         raise InputError(f"{path} is not a usable state: {error}") from error
     except KeyError as error:

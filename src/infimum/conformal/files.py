@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,15 +45,14 @@ def save_calibration(calibration: Calibration, path: Path) -> None:
 
 def load_calibration(path: Path) -> Calibration:
     """Read either form, told apart by content; raises InputError naming what is wrong."""
+    arrays: Mapping[str, Any]
+    if read_bytes(path, 1) == b"{":
+        about = arrays = read_json(path)
+    else:
+        arrays, metadata = read_safetensors(path)
+        about = parse_json(metadata.get("infimum", "{}"), f"the metadata of {path}")
     try:
-        if read_bytes(path, 1) == b"{":
-            about = read_json(path)
-            high, low = about["key_high"], about["key_low"]
-        else:
-            arrays, metadata = read_safetensors(path)
-            about = parse_json(metadata["infimum"], "its metadata")
-            high, low = arrays["key_high"], arrays["key_low"]
-        return _from_parts(about, high, low)
+        return _from_parts(about, arrays["key_high"], arrays["key_low"])
     except InputError as error:
         raise InputError(f"{path} is not a usable calibration: {error}") from error
     except (KeyError, TypeError, ValueError) as error:
