@@ -117,6 +117,8 @@ def _arrays(table: Any, columns: Mapping[str, list[str]], path: Path, first_row:
     arrays = {}
     for name, parts in columns.items():
         found = [_to_array(table.column(c), f"{path}: {c}", first_row) for c in parts]
+        if any(array.shape != found[0].shape for array in found):
+            raise InputError(f"{path}: {parts[0]}, … are to be single numbers, or lists of one length")
         arrays[name] = found[0] if parts == [name] else np.stack(found, axis=1)
     return arrays
 

@@ -45,7 +45,7 @@ def open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
         IndexError,
         OverflowError,
     ) as error:
-        raise InputError(f"{path} is damaged or cut short ({error})") from error
+        raise InputError(f"{path} is damaged or cut short ({str(error)[:80]!r})") from error
 
 
 def zip_members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:

@@ -126,6 +126,8 @@ def singular(columns: Mapping[str, Array], what: str) -> dict[str, Array]:
 
 
 def _from_table(columns: Mapping[str, Array], what: str) -> Labelled:
+    for name, values in columns.items():
+        check_vector(values, f"{what}: {name}", values.size)
     filled = {
         name: columns[name]
         for name in ("correct", "label")
