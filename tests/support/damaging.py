@@ -89,7 +89,9 @@ def run_case(name: str, case: Case, numbers: range) -> dict[str, Any]:
         codes[code] = codes.get(code, 0) + 1
         slowest = max(slowest, seconds)
         if code not in allowed or (code == 2 and (said.count("\n") != 1 or len(said) > LONGEST)):
-            wrong.append(f"{name}:{number}: exit {code}: {said[-700:] if code == 3 else said[:LONGEST + 50]}")
+            wrong.append(
+                f"{name}:{number}: exit {code}: {said[-700:] if code == 3 else said[: LONGEST + 50]}"
+            )
         elif code < 2 and right is not None and _given(case, printed) != right:
             wrong.append(f"{name}:{number}: exit {code}, but other numbers than the sound file gives")
     return {"codes": codes, "slowest": round(slowest, 2), "wrong": wrong}
@@ -114,9 +116,20 @@ def main(asked: str) -> None:
         else:
             numbers = range(round(int(asked) * case.share / shares))
         found[name] = run_case(name, case, numbers)
-        print(name, found[name]["codes"], found[name]["slowest"], len(found[name]["wrong"]), file=sys.__stderr__, flush=True)
+        print(
+            name,
+            found[name]["codes"],
+            found[name]["slowest"],
+            len(found[name]["wrong"]),
+            file=sys.__stderr__,
+            flush=True,
+        )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    json.dump({"cases": found, "peak_gib": round(peak, 2), "seconds": round(time.process_time() - start)}, sys.stdout, indent=1)
+    json.dump(
+        {"cases": found, "peak_gib": round(peak, 2), "seconds": round(time.process_time() - start)},
+        sys.stdout,
+        indent=1,
+    )
 
 
 if __name__ == "__main__":

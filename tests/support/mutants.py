@@ -17,23 +17,94 @@ Rng = np.random.Generator
 
 EXTREME_JSON = (
     *("-1", "0", "1", "2", "1e400", "-1e308", "1e-320", "9223372036854775808", "1" + "0" * 400, "1" * 5000),
-    *("NaN", "Infinity", "null", "true", "[]", "{}", "[[]]", '""', '"x"', '"\\u0000"', '"\\ud800"', '"\\u001b[2J\\n"'),
+    *(
+        "NaN",
+        "Infinity",
+        "null",
+        "true",
+        "[]",
+        "{}",
+        "[[]]",
+        '""',
+        '"x"',
+        '"\\u0000"',
+        '"\\ud800"',
+        '"\\u001b[2J\\n"',
+    ),
     *('"' + "y" * 3000 + '"', "[" * 2000, "[" * 90 + "]" * 90, '{"a":' * 90 + "1" + "}" * 90, "[0.5, NaN]"),
 )
 EXTREME_TOML = (
     *("-1", "0", "1e400", "inf", "nan", "1" + "0" * 400, "0x" + "f" * 5000, "1" * 5000, "true", "[]", "{}"),
-    *('""', '"\\u0000"', '"a\\u001b[2J\\nb"', '"/"', '".."', '"/dev/zero"', "'''x\ny'''", '"' + "y" * 3000 + '"'),
+    *(
+        '""',
+        '"\\u0000"',
+        '"a\\u001b[2J\\nb"',
+        '"/"',
+        '".."',
+        '"/dev/zero"',
+        "'''x\ny'''",
+        '"' + "y" * 3000 + '"',
+    ),
     *("[" * 2000, "{a=" * 90 + "1" + "}" * 90, "1979-05-27", "[1, [2, [3]]]"),
 )
 EXTREME_TEXT = (
-    *("", "-1", "0", "1e400", "nan", "inf", "1" * 400, "9" * 5000, "\0", "\x1b[2J", '"', '"\n"', "=1+1", "\u202e", "٣"),
+    *(
+        "",
+        "-1",
+        "0",
+        "1e400",
+        "nan",
+        "inf",
+        "1" * 400,
+        "9" * 5000,
+        "\0",
+        "\x1b[2J",
+        '"',
+        '"\n"',
+        "=1+1",
+        "\u202e",
+        "٣",
+    ),
     *("é" * 2000, " ", "true", "1.5", "1_0"),
 )
 SHAPES = (
-    *("(-1, 4)", "(True, True)", "(" + "1, " * 100 + ")", "(" + "9" * 400 + ",)", "()", "(0,)", "(1,)", "(2, 2)"),
-    *("(3, 0, 9)", "(4611686018427387904, 4)", "(2**9,)", "(1.5,)", "('a',)", "[4]", "None", "(" * 2000, "(0, 10" + "0" * 17 + ")"),
+    *(
+        "(-1, 4)",
+        "(True, True)",
+        "(" + "1, " * 100 + ")",
+        "(" + "9" * 400 + ",)",
+        "()",
+        "(0,)",
+        "(1,)",
+        "(2, 2)",
+    ),
+    *(
+        "(3, 0, 9)",
+        "(4611686018427387904, 4)",
+        "(2**9,)",
+        "(1.5,)",
+        "('a',)",
+        "[4]",
+        "None",
+        "(" * 2000,
+        "(0, 10" + "0" * 17 + ")",
+    ),
 )
-DESCRS = ("|O", "<f3", "<U999999999", "<U0", "|V8", ">f8", "<f16", "<M8[ns]", "<c16", "|b1", "<i8", "x" * 500, "<f8'")
+DESCRS = (
+    "|O",
+    "<f3",
+    "<U999999999",
+    "<U0",
+    "|V8",
+    ">f8",
+    "<f16",
+    "<M8[ns]",
+    "<c16",
+    "|b1",
+    "<i8",
+    "x" * 500,
+    "<f8'",
+)
 
 
 def bytes_edited(data: bytes, rng: Rng) -> Mutant:
@@ -64,13 +135,18 @@ def bytes_edited(data: bytes, rng: Rng) -> Mutant:
 
 def _place(length: int, rng: Rng) -> int:
     near = min(length, 300)
-    return int((rng.integers(near), length - 1 - rng.integers(near), rng.integers(length))[int(rng.integers(3))])
+    return int(
+        (rng.integers(near), length - 1 - rng.integers(near), rng.integers(length))[int(rng.integers(3))]
+    )
 
 
 def json_edited(data: bytes, rng: Rng) -> Mutant:
     """A value replaced, a digit changed, a key left out or given twice."""
     text = data.decode()
-    spots = [m.span(1) for m in re.finditer(r"""[:\[,]\s*("(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*|true|false|null)""", text)]
+    spots = [
+        m.span(1)
+        for m in re.finditer(r"""[:\[,]\s*("(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*|true|false|null)""", text)
+    ]
     match int(rng.integers(5)):
         case 0 | 1 if spots:
             begin, end = _few(spots, rng)
@@ -83,7 +159,7 @@ def json_edited(data: bytes, rng: Rng) -> Mutant:
     if rng.random() < 0.5:
         del document[key]
         return json.dumps(document).encode()
-    return (text.rstrip()[:-1] + f', {json.dumps(key)}: {json.dumps(document[key])}}}').encode()
+    return (text.rstrip()[:-1] + f", {json.dumps(key)}: {json.dumps(document[key])}}}").encode()
 
 
 def _few(spots: list[tuple[int, int]], rng: Rng) -> tuple[int, int]:
@@ -106,7 +182,9 @@ def toml_edited(data: bytes, rng: Rng) -> Mutant:
     at = valued[int(rng.integers(len(valued)))]
     match int(rng.integers(6)):
         case 0 | 1:
-            lines[at] = lines[at].partition("=")[0] + "= " + EXTREME_TOML[int(rng.integers(len(EXTREME_TOML)))]
+            lines[at] = (
+                lines[at].partition("=")[0] + "= " + EXTREME_TOML[int(rng.integers(len(EXTREME_TOML)))]
+            )
         case 2:
             return _digit("\n".join(lines), rng)
         case 3:
@@ -114,7 +192,13 @@ def toml_edited(data: bytes, rng: Rng) -> Mutant:
         case 4:
             lines.insert(at, lines[at])
         case _:
-            added = ("a" + ".a" * 100_000 + " = 1", "[a" + ".a" * 40 + "]", "zzz = 1", "a = " + "[" * 5000, "x" * 9999)
+            added = (
+                "a" + ".a" * 100_000 + " = 1",
+                "[a" + ".a" * 40 + "]",
+                "zzz = 1",
+                "a = " + "[" * 5000,
+                "x" * 9999,
+            )
             lines.insert(at, added[int(rng.integers(len(added)))])
     return "\n".join(lines).encode()
 
@@ -159,7 +243,14 @@ def npy_edited(data: bytes, rng: Rng) -> Mutant:
         case 4:
             version = (b"\2\0", b"\3\0", b"\4\0", b"\0\0")[int(rng.integers(4))]
         case _:
-            header = ("{" * 3000, "{}", "[" * 3000, "'\\d'", "", "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (3,), }")[int(rng.integers(6))]
+            header = (
+                "{" * 3000,
+                "{}",
+                "[" * 3000,
+                "'\\d'",
+                "",
+                "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (3,), }",
+            )[int(rng.integers(6))]
     text = header.encode()
     size = len(text).to_bytes(2 if version == b"\1\0" else 4, "little")
     if rng.random() < 0.3:
@@ -176,11 +267,17 @@ def odd_array(shape: tuple[int, ...], rng: Rng) -> np.ndarray[Any, Any]:
     numbers = rng.integers(-1, 4, shape)
     odd: tuple[Callable[[], Any], ...] = (
         lambda: numbers,
-        lambda: numbers.astype((">f4", "<f2", "<f8", ">i8", "<u8", "i1", "c16", "g", "?")[int(rng.integers(9))]),
-        lambda: np.where(numbers == 3, (np.nan, np.inf, -np.inf, 1e301, -1e308, 5e-324)[int(rng.integers(6))], 1.0),
+        lambda: numbers.astype(
+            (">f4", "<f2", "<f8", ">i8", "<u8", "i1", "c16", "g", "?")[int(rng.integers(9))]
+        ),
+        lambda: np.where(
+            numbers == 3, (np.nan, np.inf, -np.inf, 1e301, -1e308, 5e-324)[int(rng.integers(6))], 1.0
+        ),
         lambda: np.abs(numbers) * (2.0**62, 1e-320, 2.0**63, 1e17)[int(rng.integers(4))],
         lambda: np.array([ODD_IDS[int(rng.integers(len(ODD_IDS)))] + str(i) for i in range(n)]),
-        lambda: np.array([("a", "b", "\ud800", "\0x", "1", "nan", "1.0")[int(rng.integers(7))] for _ in range(n)]),
+        lambda: np.array(
+            [("a", "b", "\ud800", "\0x", "1", "nan", "1.0")[int(rng.integers(7))] for _ in range(n)]
+        ),
         lambda: np.array([b"a", b"\xff"] * n)[:n],
         lambda: np.arange(n).astype("M8[s]"),
         lambda: np.asfortranarray(rng.normal(size=(n, 3))),
@@ -208,7 +305,19 @@ def npz_edited(data: bytes, rng: Rng) -> Mutant:
         case 2:
             members[at] = (name, bytes_edited(content, rng))
         case 3:
-            names = ("x.npy", "logits.npy", "labels.npy", "logits", "\x1b[2J.npy", "ids.npy", "a/../b.npy", "y" * 3000, "features.npy", "weights.npy", "class_names.npy")
+            names = (
+                "x.npy",
+                "logits.npy",
+                "labels.npy",
+                "logits",
+                "\x1b[2J.npy",
+                "ids.npy",
+                "a/../b.npy",
+                "y" * 3000,
+                "features.npy",
+                "weights.npy",
+                "class_names.npy",
+            )
             members[at] = (names[int(rng.integers(len(names)))], content)
         case 4:
             members.append((name if rng.random() < 0.5 else name.removesuffix(".npy"), content))
@@ -218,7 +327,9 @@ def npz_edited(data: bytes, rng: Rng) -> Mutant:
             np.save(other, odd_array(shape, rng))
             members[at] = (name, other.getvalue())
     made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)[int(rng.integers(3))]) as archive:
+    with zipfile.ZipFile(
+        made, "w", (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)[int(rng.integers(3))]
+    ) as archive:
         for name, content in members:
             info = zipfile.ZipInfo(name)
             info.compress_type = archive.compression
@@ -248,7 +359,19 @@ def parquet_edited(data: bytes, rng: Rng) -> Mutant:
         case 0:
             names[at] = names[other]
         case 1:
-            given = ("logits", "logits_03", "labels", "ids", "weights", "class_names", "features_0", "\x1b", "a_" + "1" * 5000, "l.m", "")
+            given = (
+                "logits",
+                "logits_03",
+                "labels",
+                "ids",
+                "weights",
+                "class_names",
+                "features_0",
+                "\x1b",
+                "a_" + "1" * 5000,
+                "l.m",
+                "",
+            )
             names[at] = given[int(rng.integers(len(given)))]
         case 2:
             values: tuple[Any, ...] = (

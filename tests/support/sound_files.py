@@ -72,7 +72,11 @@ CASES = {
         place="m/a.png",
     ),
     "torchscript": Case("net.pt", "extract --model {} --data x.npy --out o.npz"),
-    "safetensors network": Case("net.safetensors", "extract --weights {} --factory sound_files:linear --data x.npy --out o.npz", share=0.5),
+    "safetensors network": Case(
+        "net.safetensors",
+        "extract --weights {} --factory sound_files:linear --data x.npy --out o.npz",
+        share=0.5,
+    ),
     "skops": Case("net.skops", "extract --model {} --data x.npy --out o.npz"),
 }
 
@@ -135,7 +139,10 @@ def _save_parquet(cal: Outputs, logits: Any, x: Any, labels: Any) -> None:
     columns = {f"x{k}": x[:, k] for k in range(x.shape[1])} | {"label": labels[:N]}
     pq.write_table(pa.table(columns), "x.parquet")
     Path("saved").mkdir()
-    with pa.OSFile("saved/data.arrow", "wb") as file, pa.ipc.new_stream(file, pa.table(columns).schema) as stream:
+    with (
+        pa.OSFile("saved/data.arrow", "wb") as file,
+        pa.ipc.new_stream(file, pa.table(columns).schema) as stream,
+    ):
         stream.write_table(pa.table(columns))
     Path("saved/state.json").write_text('{"_data_files": [{"filename": "data.arrow"}], "_split": "test"}')
 
