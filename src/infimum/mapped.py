@@ -124,7 +124,7 @@ class _Sums:
 
     def add(self, arrays: dict[str, Array]) -> None:
         for name, found in self._found.items():
-            self._found[name] = zlib.crc32(arrays[name].reshape(-1).view(np.uint8), found)
+            self._found[name] = zlib.crc32(arrays[name].reshape(-1).view(np.uint8).data, found)
 
     def check(self) -> None:
         for name, found in self._found.items():
