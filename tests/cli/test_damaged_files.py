@@ -25,7 +25,7 @@ for extra in ("pyarrow", "onnx", "onnxruntime", "skops", "torch", "PIL"):
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What came of the mutants. In a process of its own: no run-time type checks, and a crash is no end of the tests."""
+    """What came of the mutants. In a process of its own: no type checks, and a crash ends no tests."""
     done = subprocess.run(
         [sys.executable, SUPPORT / "damaging.py", str(MUTANTS)],
         cwd=tmp_path_factory.mktemp("damaged"),

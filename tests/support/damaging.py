@@ -116,20 +116,13 @@ def main(asked: str) -> None:
         else:
             numbers = range(round(int(asked) * case.share / shares))
         found[name] = run_case(name, case, numbers)
-        print(
-            name,
-            found[name]["codes"],
-            found[name]["slowest"],
-            len(found[name]["wrong"]),
-            file=sys.__stderr__,
-            flush=True,
-        )
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    json.dump(
-        {"cases": found, "peak_gib": round(peak, 2), "seconds": round(time.process_time() - start)},
-        sys.stdout,
-        indent=1,
-    )
+        sys.stderr.write(f"{name}: {found[name]['codes']}, {len(found[name]['wrong'])} wrong\n")
+    document = {
+        "cases": found,
+        "peak_gib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
+        "seconds": round(time.process_time() - start),
+    }
+    json.dump(document, sys.stdout, indent=1)
 
 
 if __name__ == "__main__":
