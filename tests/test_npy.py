@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from infimum import InputError
+from infimum.checks import check_text
 from infimum.mapped import map_npy
-from infimum.npy import check_text, read_npy_header
+from infimum.npy import read_npy_header
 
 
 def npy(shape="(2, 3)", descr="'<f8'", fortran="False", data=bytes(48), version=1, header=None):
@@ -95,4 +96,6 @@ def test_text_of_signs_that_are_no_letters():
     with pytest.raises(InputError, match="no letters"):
         check_text(text, "ids")
     check_text(text[:1], "ids")
+    with pytest.raises(InputError, match="not ASCII"):
+        check_text(np.array([b"a", b"\xff"]), "ids")
     check_text(np.array(["a", "\U0010ffff"], dtype=">U2"), "ids")

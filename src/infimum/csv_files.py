@@ -96,7 +96,7 @@ def numbers(column: Array, what: str) -> Array:
         for row, entry in enumerate(column.tolist()):
             try:
                 values[row] = float(entry)
-            except ValueError:
+            except (ValueError, TypeError, OverflowError):  # a date has no number either
                 values[row] = np.nan
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):

@@ -9,10 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from infimum.checks import Array
+from infimum.checks import Array, check_text
 from infimum.errors import InputError
 from infimum.files import check_fits
-from infimum.npy import NpyHeader, check_text, read_npy_header
+from infimum.npy import NpyHeader, read_npy_header
 from infimum.npz import Npz, open_archive
 from infimum.regular import check_regular, open_regular
 

@@ -74,15 +74,6 @@ def read_npy_header(file: Any, what: str, length: int) -> NpyHeader:
     return NpyHeader(shape, fortran, dtype, start, size)
 
 
-def check_text(array: Array, what: str) -> Array:
-    """Text in which every sign is a letter that there is; numpy keeps any 32 bits. Other arrays pass as they are."""
-    if array.dtype.kind == "U" and array.size:
-        codes = np.ascontiguousarray(array).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
-        if int(codes.max()) > 0x10FFFF:
-            raise InputError(f"{what} is damaged: it holds signs that are no letters")
-    return array
-
-
 def _text(file: Any, what: str) -> tuple[int, str]:
     """How many bytes the header takes, and its text."""
     start = file.read(8)

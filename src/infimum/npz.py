@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from infimum.checks import Array
+from infimum.checks import Array, check_text
 from infimum.errors import InputError
 from infimum.files import check_fits
-from infimum.npy import NpyHeader, check_text, read_npy_header
+from infimum.npy import NpyHeader, read_npy_header
 from infimum.regular import open_regular
 from infimum.zips import open_zip, zip_members
 

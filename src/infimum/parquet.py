@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ _WIDTH = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8}
 def parquet_names(path: Path) -> list[str]:
     """Names of the arrays in the file, or folder of parts; numbered columns count as one array."""
     path = parquet_parts(path)[0]
-    return sorted(_columns(_open(path).schema_arrow.names, path))
+    return sorted(_columns(_open(path), path))
 
 
 def parquet_rows(path: Path) -> int:
@@ -84,7 +85,7 @@ def _file_blocks(path: Path, names: tuple[str, ...], rows: int, start: int) -> I
     import pyarrow as pa
 
     with _open(path, mapped=False) as file:
-        columns = {name: c for name, c in _columns(file.schema_arrow.names, path).items() if name in names}
+        columns = {name: c for name, c in _columns(file, path).items() if name in names}
         missing = [name for name in names if name not in columns and name != "class_names"]
         if missing:
             raise InputError(f"{path} lacks {', '.join(missing)}, which the first part holds")
@@ -96,20 +97,15 @@ def _file_blocks(path: Path, names: tuple[str, ...], rows: int, start: int) -> I
         for group in range(file.num_row_groups):
             stop = first + file.metadata.row_group(group).num_rows
             if start < stop:
-                try:
-                    # One row group per call: pyarrow keeps what it has read of several until the last is done.
-                    row = first
+                # One row group per call: pyarrow keeps what it has read of several until the last is done.
+                row = first
+                with answering(path, f" in row group {group}, which holds rows {first} to {stop - 1}"):
                     for batch in file.iter_batches(rows, [group], read):
                         skipped = min(max(0, start - row), len(batch))
                         if skipped < len(batch):
                             table = pa.Table.from_batches([batch.slice(skipped)])
                             yield {**_arrays(table, columns, path, row + skipped), **others}
                         row += len(batch)
-                except (pa.ArrowException, OSError) as error:
-                    raise InputError(
-                        f"{path} is damaged in row group {group}, which holds rows {first} to {stop - 1} "
-                        f"({error}); write it anew"
-                    ) from error
             first = stop
 
 
@@ -157,17 +153,13 @@ def read_parquet_folder(folder: Path, wanted: set[str] | None = None) -> dict[st
 
 def read_parquet(path: Path, wanted: set[str] | None = None) -> dict[str, Array]:
     """Arrays of a Parquet file by name; metadata `infimum.class_names` (JSON) becomes `class_names`."""
-    import pyarrow
-
     file = _open(path)
     check_fits(_size(file, path, wanted), path)
     arrays: dict[str, Array] = {}
-    try:
-        for name, columns in _columns(file.schema_arrow.names, path).items():
+    with answering(path):
+        for name, columns in _columns(file, path).items():
             if wanted is None or name in wanted:
                 arrays |= _arrays(file.read(columns=columns), {name: columns}, path)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise InputError(f"{path} is damaged ({error})") from error
     if (names := _class_names(file, path)) is not None:
         arrays["class_names"] = names
     return arrays
@@ -221,25 +213,45 @@ def _open(path: Path, mapped: bool = True) -> Any:
 
 def _size(file: Any, path: Path, wanted: set[str] | None) -> int:
     """Bytes that the wanted columns take in memory, at least: packed, a few bytes can stand for any number of rows."""
-    columns = _columns(file.schema_arrow.names, path)
+    columns = _columns(file, path)
     read = {c for name, parts in columns.items() if wanted is None or name in wanted for c in parts}
     size = 0
-    for group in map(file.metadata.row_group, range(file.num_row_groups)):
-        for chunk in map(group.column, range(group.num_columns)):
-            if chunk.path_in_schema in read or chunk.path_in_schema.partition(".")[0] in read:
-                width = _WIDTH.get(chunk.physical_type, 1)
-                size += max(chunk.total_uncompressed_size, chunk.num_values * width)
+    with answering(path):
+        for group in map(file.metadata.row_group, range(file.num_row_groups)):
+            for chunk in map(group.column, range(group.num_columns)):
+                if chunk.path_in_schema in read or chunk.path_in_schema.partition(".")[0] in read:
+                    width = _WIDTH.get(chunk.physical_type, 1)
+                    size += max(chunk.total_uncompressed_size, chunk.num_values * width)
     return size
 
 
-def _columns(names: list[str], path: Path) -> dict[str, list[str]]:
+def _names(file: Any, path: Path) -> list[str]:
+    with answering(path):
+        names: list[str] = file.schema_arrow.names
+        return names
+
+
+@contextmanager
+def answering(path: Path, where: str = "") -> Iterator[None]:
+    """What pyarrow raises on damaged bytes, as an InputError; UnicodeError where a name is no text."""
+    import pyarrow
+
+    try:
+        yield
+    except (pyarrow.ArrowException, OSError, UnicodeError) as error:
+        raise InputError(
+            f"{path} is damaged{where or ' or cut short'} ({str(error)[:200]}); write it anew"
+        ) from error
+
+
+def _columns(file: Any, path: Path) -> dict[str, list[str]]:
     """Columns of each array: itself, or its numbered parts in order of number (0, 1, 2, … without a gap).
 
     Raises InputError where two columns have one name, or one number, or an array is there in both ways.
     """
     found: dict[str, list[str]] = {}
     numbered: dict[str, dict[int, str]] = {}
-    for name in names:
+    for name in _names(file, path):
         if name in found:
             raise InputError(f"{path} has two columns {name!r}; rename or leave out one of them")
         if match := _NUMBERED.fullmatch(name):

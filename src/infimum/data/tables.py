@@ -12,6 +12,7 @@ from infimum.data.images import ImageOptions
 from infimum.documents import RECORD, read_json
 from infimum.errors import InputError
 from infimum.files import need_pyarrow
+from infimum.parquet import answering
 from infimum.regular import check_regular
 
 Records = Callable[[int], Iterator[Any]]
@@ -34,7 +35,8 @@ class TableData:
     ) -> None:
         self.name, self.n, self.class_names = name, n, class_names
         self._files, self._records = files, records
-        self._columns = find_columns(schema, name)
+        with answering(Path(name)):
+            self._columns = find_columns(schema, name)
         images = any(is_image(schema.field(column).type) for column in self._columns.inputs)
         self.options = (options or ImageOptions()) if images else None
         self._bad = BadInputs(skip_bad)
@@ -44,10 +46,8 @@ class TableData:
 
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
         """Batches of `size` rows, across the borders of row groups and files."""
-        import pyarrow as pa
-
         position = start
-        try:
+        with answering(Path(self.name)):
             for table in _exactly(self._records(start), size):
                 inputs, positions, labels, ids = read_columns(
                     table, self._columns, self.options, self._bad, position, self.name
@@ -55,8 +55,6 @@ class TableData:
                 position += len(table)
                 columns = self._columns.inputs if self._columns.stacked else None
                 yield Batch(inputs, positions, position, labels, ids, columns)
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{self.name} is damaged or cut short ({error})") from error
 
     def fingerprint(self) -> str:
         """Of the files and, for images, the options."""
@@ -101,7 +99,7 @@ def open_parquet(name: str, files: list[Path], options: ImageOptions | None, ski
 
     lengths, schema = [], None
     for path in files:
-        with opened(path) as file:
+        with opened(path) as file, answering(path):
             lengths.append(file.metadata.num_rows)
             if schema is not None and not file.schema_arrow.equals(schema):
                 raise InputError(
@@ -159,12 +157,10 @@ def open_arrow_folder(folder: Path, options: ImageOptions | None, skip_bad: bool
                     yield batch.slice(start)
                     start = 0
 
-    try:
+    with answering(folder):
         batches = (batch for path in files for batch in stream(path))
         first = next(batches, None)
         n = 0 if first is None else len(first) + sum(len(batch) for batch in batches)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{folder} is damaged or cut short ({error})") from error
     if first is None:
         raise InputError(f"{folder} is empty")
     names = names_in_features(features.get("features")) or class_names_of(first.schema)
