@@ -75,7 +75,10 @@ def json_edited(data: bytes, rng: Rng) -> bytes:
 
 
 def _digit(text: str, rng: Rng) -> bytes:
-    at = one_of([found.start() for found in re.finditer(r"[0-9]", text)], rng)
+    digits = [found.start() for found in re.finditer(r"[0-9]", text)]
+    if not digits:
+        return bytes_edited(text.encode(), rng)
+    at = one_of(digits, rng)
     return (text[:at] + str((int(text[at]) + int(rng.integers(1, 10))) % 10) + text[at + 1 :]).encode()
 
 
