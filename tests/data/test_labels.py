@@ -43,6 +43,11 @@ def test_npy_array_and_none(tmp_path):
         ("id,label\n0,-1\n", "'-1' is not a class index"),
         ("a,b\n0,1\n", "file,label or id,label"),
         ("id,label\n", "holds no labels"),
+        ("id,label,label\n0,1,2\n", "two columns 'label'"),
+        ("id,label, id\n0,1,0\n", "two columns 'id'"),
+        ("id,label\n0,1,2\n", "line 2 has 3 entries, but there are 2 columns"),
+        ("id,label\n0,1\0\n", "NUL"),
+        ('id,label\n0,"1\n', "line 2: unexpected end"),
         ("", "file,label or id,label"),
     ],
 )
