@@ -271,8 +271,12 @@ def test_warnings(toy: Toy, data: dict[str, Outputs]) -> None:
     assert warned(assess(cal, ops, target=0.999), "capped")
     assert not warned(assess(cal, ops), "capped")
     both = Outputs(np.vstack([ops.logits, cal.logits[:5]]))
-    assert warned(assess(cal, both), "5 of the 905 operation inputs have the outputs of calibration rows and may be")
-    assert warned(assess(cal, ops, tuning=cal, score=RAPS(k_reg="auto")), "all 300 tuning rows are calibration")
+    assert warned(
+        assess(cal, both), "5 of the 905 operation inputs have the outputs of calibration rows and may be"
+    )
+    assert warned(
+        assess(cal, ops, tuning=cal, score=RAPS(k_reg="auto")), "all 300 tuning rows are calibration"
+    )
     assert assess(cal, ops, tuning=cal, score=RAPS(k_reg="auto")).certified[0].n == 300
     rare = cal.labels != 2
     assert warned(

@@ -9,6 +9,7 @@ import pytest
 
 from infimum import Head, InputError, Outputs
 from infimum.files import array_names, read_arrays
+from infimum.stream import open_stream
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".safetensors", ".parquet"])
@@ -72,3 +73,56 @@ def test_parts_that_do_not_fit_are_named(tmp_path):
 def test_a_folder_without_parts(tmp_path):
     with pytest.raises(InputError, match="directory"):
         Outputs.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["logits", "logits"], "two columns 'logits'"),
+        (
+            ["logits_0", "logits_1", "logits_2", "logits_3", "logits_03"],
+            "'logits_3' and 'logits_03', both of number 3",
+        ),
+        (["logits_0", "logits_1", "logits_0"], "'logits_0' and 'logits_0', both of number 0"),
+        (["logits", "logits_0", "logits_1"], "which of them are meant"),
+    ],
+)
+def test_parquet_columns_that_may_mean_two_things(tmp_path, names, message):
+    pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "o.parquet"
+    pq.write_table(pa.Table.from_arrays([pa.array([0.0, 1.0])] * len(names), names=names), path)
+    for read in (Outputs.load, open_stream, array_names):
+        with pytest.raises(InputError, match=message):
+            read(path)
+
+
+def test_numbers_of_parquet_columns_may_have_zeros_before_them(tmp_path):
+    pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    import pyarrow.parquet as pq
+
+    columns = {f"logits_{k:02}": [float(k), 0.0] for k in range(12)}
+    pq.write_table(pa.table(dict(sorted(columns.items(), reverse=True))), tmp_path / "o.parquet")
+    assert Outputs.load(tmp_path / "o.parquet").logits[0].tolist() == list(range(12))
+
+
+def test_parquet_that_unpacks_to_more_than_memory(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    Outputs(np.zeros((50_000, 2))).save(tmp_path / "o.parquet")
+    assert (tmp_path / "o.parquet").stat().st_size < 100_000  # one value, and how often
+    monkeypatch.setattr("infimum.files.physical_memory", lambda: 700_000)
+    with pytest.raises(InputError, match="memory"):
+        Outputs.load(tmp_path / "o.parquet")
+    monkeypatch.setattr("infimum.files.physical_memory", lambda: 900_000)
+    assert len(Outputs.load(tmp_path / "o.parquet")) == 50_000
+
+
+def test_a_safetensors_name_twice(tmp_path):
+    Outputs(np.eye(2), np.array([0, 1])).save(tmp_path / "o.safetensors")
+    data = (tmp_path / "o.safetensors").read_bytes()
+    header = data[8 : 8 + int.from_bytes(data[:8], "little")]
+    assert b'"labels"' in header
+    (tmp_path / "o.safetensors").write_bytes(data.replace(b'"labels"', b'"logits"'))
+    with pytest.raises(InputError, match="'logits' occurs twice"):
+        Outputs.load(tmp_path / "o.safetensors")

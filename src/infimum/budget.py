@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from infimum.checks import exact_fraction
+from infimum.documents import read_toml
 from infimum.errors import InputError
-from infimum.files import read_bytes
 
 Kind = tuple[type, ...]
 
@@ -99,10 +98,7 @@ def load_budget(path: str | Path) -> Budget:
     path = Path(path)
     if path.is_dir():
         raise InputError(f"{path} is a directory; name the TOML file in it, as {path / 'infimum.toml'}")
-    try:
-        document = tomllib.loads(read_bytes(path).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not TOML ({error})") from error
+    document = read_toml(path)
     folder = path.resolve().parent
     _known(document, TOP, str(path))
     entries = document.get("network", [])
@@ -169,16 +165,28 @@ def _known(table: Mapping[str, Any], known: Mapping[str, Kind | None], where: st
     """Raise unless every key is known and its value of the right kind."""
     for key, value in table.items():
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1, cutoff=0.0)
+            near = difflib.get_close_matches(key[:60], known, n=1, cutoff=0.0)
             raise InputError(
-                f"{where}: unknown key {key!r}; did you mean {near[0]!r}? Known: {', '.join(known)}"
+                f"{where}: unknown key {_shown(key)}; did you mean {near[0]!r}? Known: {', '.join(known)}"
             )
         kind = known[key]
         if kind is not None and (
             not isinstance(value, kind) or (isinstance(value, bool) and bool not in kind)
         ):
             wanted = KIND_WORDS.get(kind, "a number or text")
-            raise InputError(f"{where}: {key} must be {wanted}, not {value!r}")
+            raise InputError(f"{where}: {key} must be {wanted}, not {_shown(value)}")
+        if isinstance(value, str) and "\0" in value:
+            raise InputError(f"{where}: {key} holds a NUL character: {_shown(value)}")
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:  # what TOML promises to hold
+            raise InputError(f"{where}: {key} must lie between -2^63 and 2^63 - 1, not {_shown(value)}")
+
+
+def _shown(value: object) -> str:
+    """A value as it is written, its beginning where it is long."""
+    if isinstance(value, int) and value.bit_length() > 200:  # Python writes no number of many digits
+        return f"a number of {value.bit_length()} bits"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
 
 
 def _inside(name: str | None, key: str, folder: Path, path: Path) -> Path | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
@@ -103,6 +103,21 @@ def check_vector(values: Any, what: str, n: int) -> Array:
     return array
 
 
+def check_text(array: Array, what: str) -> Array:
+    """Text of letters that there are, where numpy keeps any 32 bits, or of ASCII bytes; other arrays pass as they are.
+
+    >>> check_text(np.array(["a", "ü"]), "ids").tolist()
+    ['a', 'ü']
+    """
+    if array.dtype.kind == "U" and array.size:
+        codes = np.ascontiguousarray(array).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+        if int(codes.max()) > 0x10FFFF:
+            raise InputError(f"{what} is damaged: it holds signs that are no letters")
+    if array.dtype.kind == "S" and array.size and np.ascontiguousarray(array).view(np.uint8).max() > 127:
+        raise InputError(f"{what} holds bytes that are not ASCII; save text: np.char.decode(array, 'utf-8')")
+    return array
+
+
 def check_labels(values: Any, n: int, n_classes: int, what: str = "labels", first_row: int = 0) -> Array:
     """Labels (n,) as int64 in 0..K−1; whole numbers stored as floats are taken as the integers they are.
 
@@ -184,7 +199,7 @@ def check_positive(value: Any, what: str) -> float:
     """A finite number above zero."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
         raise InputError(f"{what} must be a number above 0, not {value!r}")
-    if not math.isfinite(value) or value <= 0:
+    if not 0 < value <= sys.float_info.max:  # whole numbers can be larger than any float
         raise InputError(f"{what} must be a finite number above 0, not {value!r}")
     return float(value)
 

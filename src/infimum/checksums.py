@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from infimum.errors import InputError
+from infimum.regular import check_regular
 
 CHUNK = 2**20
 
@@ -23,8 +24,9 @@ def check_sums(path: Path, otherwise: str = "") -> None:
     >>> from pathlib import Path
     >>> check_sums(Path("missing.npz"))
     Traceback (most recent call last):
-    infimum.errors.InputError: missing.npz cannot be read: No such file or directory
+    infimum.errors.InputError: missing.npz does not exist
     """
+    check_regular(path)
     try:
         status = path.stat()
         _read_through(path, status.st_size, status.st_mtime_ns)

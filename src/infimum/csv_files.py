@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,11 @@ import numpy as np
 
 from infimum.checks import Array
 from infimum.errors import InputError
-from infimum.files import read_bytes, replace_file
+from infimum.files import replace_file
+from infimum.regular import read_whole
+
+LARGEST = 2**30
+"""Bytes of a table that people fill in by hand, at most."""
 
 
 def read_csv(path: Path) -> dict[str, Array]:
@@ -21,18 +26,12 @@ def read_csv(path: Path) -> dict[str, Array]:
     Raises InputError naming the file for other encodings than UTF-8, repeated or empty column names, rows of
     another length than the header, and a file without rows.
     """
-    try:
-        text = read_bytes(path).decode("utf-8-sig")
-        rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if any(row)]
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text: save it as CSV in UTF-8") from error
-    except csv.Error as error:
-        raise InputError(f"{path} is not a readable CSV file ({error})") from error
+    rows = [row for _, row in csv_rows(path) if any(row)]
     if not rows:
         raise InputError(f"{path} is empty; a CSV file with a header was expected")
-    header = [name.strip() for name in rows[0]]
-    if "" in header or len(set(header)) < len(header):
-        raise InputError(f"{path}: the column names must be given and differ, not {', '.join(header)}")
+    header = check_header(rows[0], path)
+    if "" in header:
+        raise InputError(f"{path}: the column names must be given, not {', '.join(header)}")
     for number, row in enumerate(rows[1:], 2):
         if len(row) != len(header):
             raise InputError(
@@ -42,6 +41,34 @@ def read_csv(path: Path) -> dict[str, Array]:
         raise InputError(f"{path} has a header but no rows")
     columns = zip(*rows[1:], strict=True)
     return {name: np.array([entry.strip() for entry in c]) for name, c in zip(header, columns, strict=True)}
+
+
+def csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Number of its (last) line and entries of each row, the header first; lines without a sign are left out.
+
+    Raises InputError naming the file for other encodings than UTF-8, NUL characters and unended quotes.
+    """
+    try:
+        text = read_whole(path, LARGEST).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text: save it as CSV in UTF-8") from error
+    if "\0" in text:
+        raise InputError(f"{path} holds NUL characters, so it is no text: save it as CSV in UTF-8")
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
+    try:
+        for row in rows:
+            if row:
+                yield rows.line_num, row
+    except csv.Error as error:
+        raise InputError(f"{path} is not a readable CSV file: line {rows.line_num}: {error}") from error
+
+
+def check_header(row: list[str], path: Path) -> list[str]:
+    """Names of the columns, without spaces around them; InputError where one occurs twice."""
+    header = [name.strip() for name in row]
+    if again := [name for name, times in Counter(header).items() if name and times > 1]:
+        raise InputError(f"{path} has two columns {again[0]!r}; rename or leave out one of them")
+    return header
 
 
 def write_csv(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
@@ -69,7 +96,7 @@ def numbers(column: Array, what: str) -> Array:
         for row, entry in enumerate(column.tolist()):
             try:
                 values[row] = float(entry)
-            except ValueError:
+            except (ValueError, TypeError, OverflowError):  # a date has no number either
                 values[row] = np.nan
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):

@@ -9,7 +9,6 @@ import json
 import logging
 import os
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,14 @@ import numpy as np
 
 from infimum.checks import Array
 from infimum.errors import InputError, MissingExtraError
+from infimum.regular import open_regular, read_whole
 
 logger = logging.getLogger("infimum")
 
 READABLE = "npz, safetensors or Parquet"
+
+ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+"""How an npz begins, with and without arrays."""
 
 
 def read_arrays(path: str | Path, wanted: Iterable[str] | None = None) -> dict[str, Array]:
@@ -38,8 +41,10 @@ def read_arrays(path: str | Path, wanted: Iterable[str] | None = None) -> dict[s
 
         return read_parquet_folder(path, names)
     start = read_bytes(path, 8)
-    if start[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
-        return _read_npz(path, names)
+    if start[:4] in ZIP:
+        from infimum.npz import read_npz
+
+        return read_npz(path, names)
     if start[:4] == b"PAR1":
         from infimum.parquet import read_parquet
 
@@ -61,74 +66,39 @@ def array_names(path: str | Path) -> list[str]:
     """Names of the arrays in a file, without reading them (Parquet: its columns)."""
     path = Path(path)
     start = b"PAR1" if path.is_dir() else read_bytes(path, 4)
-    if start in (b"PK\x03\x04", b"PK\x05\x06"):
-        try:
-            with zipfile.ZipFile(path) as archive:
-                return [name.removesuffix(".npy") for name in archive.namelist()]
-        except zipfile.BadZipFile as error:
-            raise InputError(f"{path} is damaged or cut short ({error})") from error
+    if start in ZIP:
+        from infimum.npz import npz_names
+
+        return npz_names(path)
     if start == b"PAR1":
         from infimum.parquet import parquet_names
 
         return parquet_names(path)
-    return sorted(read_arrays(path))
+    return sorted(safetensors_header(path)[0])
 
 
 def read_bytes(path: Path, size: int = -1) -> bytes:
-    """The (first) bytes of a file; InputError if it is missing, a directory or not readable."""
-    try:
-        with path.open("rb") as file:
+    """The (first) bytes of a regular file; InputError if it is missing, or something else."""
+    if size < 0:
+        return read_whole(path)
+    with open_regular(path) as file:
+        try:
             return file.read(size)
-    except FileNotFoundError as error:
-        raise InputError(f"{path} does not exist") from error
-    except IsADirectoryError as error:
-        raise InputError(f"{path} is a directory; a {READABLE} file was expected") from error
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+        except OSError as error:
+            raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def _read_npz(path: Path, wanted: set[str] | None) -> dict[str, Array]:
-    arrays: dict[str, Array] = {}
-    try:
-        with zipfile.ZipFile(path) as archive:
-            size = sum(
-                info.file_size
-                for info in archive.infolist()
-                if wanted is None or info.filename.removesuffix(".npy") in wanted
-            )
-        check_fits(size, path)
-        with np.load(path, allow_pickle=False) as archive:
-            for name in archive.files:
-                if wanted is None or name in wanted:
-                    arrays[name] = archive[name]
-    except InputError:
-        raise
-    except ValueError as error:
-        if "allow_pickle" in str(error):
-            raise InputError(
-                f"{path}: an array holds Python objects (a pickle), which can run code when read; "
-                "save numbers or text, for example ids as strings: np.asarray(ids, dtype=str)"
-            ) from error
-        raise InputError(f"{path} is damaged: {error}") from error
-    except MemoryError as error:
-        raise InputError(f"{path} claims more than this machine's memory holds ({error})") from error
-    except (zipfile.BadZipFile, EOFError, OSError, KeyError, NotImplementedError, RuntimeError) as error:
-        raise InputError(f"{path} is damaged or cut short ({error})") from error
-    except Exception as error:
-        if type(error).__module__ == "zlib":
-            raise InputError(f"{path} is damaged ({error})") from error
-        raise
-    for name, array in arrays.items():
-        if not isinstance(array, np.ndarray):
-            raise InputError(f"{path}: {name} is not an array")
-    return arrays
+def safetensors_header(path: Path) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Names of the arrays, and the metadata, of a safetensors file; InputError where a name occurs twice."""
+    from infimum.safetensors_file import safetensors_names
+
+    return safetensors_names(path)
 
 
 def read_safetensors(path: Path, wanted: set[str] | None = None) -> tuple[dict[str, Array], dict[str, str]]:
     """Arrays and metadata of a safetensors file."""
     from infimum.safetensors_file import open_safetensors
 
-    read_bytes(path, 1)
     arrays, metadata = open_safetensors(path, wanted)
     return {name: array[...] for name, array in arrays.items()}, metadata
 

@@ -37,7 +37,10 @@ class Head:
                 "zeros before it: weight [0, w], bias [0, b]"
             )
         bias = np.zeros(len(weight)) if self.bias is None else self.bias
-        bias = check_vector(bias, f"{self.name}: bias", len(weight)).astype(np.float64)
+        bias = check_vector(bias, f"{self.name}: bias", len(weight))
+        if bias.dtype.kind not in "fiu":
+            raise InputError(f"{self.name}: bias must hold numbers, not {bias.dtype}")
+        bias = bias.astype(np.float64)
         check_finite(bias, f"{self.name}: bias")
         object.__setattr__(self, "weight", weight)
         object.__setattr__(self, "bias", bias)

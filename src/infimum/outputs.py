@@ -16,6 +16,7 @@ from infimum.checks import (
     check_labels,
     check_logits,
     check_matrix,
+    check_text,
     check_vector,
     check_weights,
 )
@@ -75,7 +76,7 @@ class Outputs:
                 raise InputError(f"{self.name}: features has {len(features)} rows, but logits has {n}")
             put(self, "features", features)
         if self.ids is not None:
-            ids = check_vector(self.ids, f"{self.name}: ids", n)
+            ids = check_text(check_vector(self.ids, f"{self.name}: ids", n), f"{self.name}: ids")
             put(self, "ids", ids.astype(str) if ids.dtype.kind == "O" else ids)
         for name in ("id_source", "input_hash"):
             if (column := getattr(self, name)) is not None:

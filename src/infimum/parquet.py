@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from infimum.checks import Array
+from infimum.documents import RECORD, parse_json, read_json
 from infimum.errors import InputError
 from infimum.files import check_fits, need_pyarrow, replace_file
+from infimum.regular import check_regular
 
 MANIFEST = "_infimum.json"
 """What an extraction keeps beside the parts of a folder; other readers of Parquet folders pass over it."""
@@ -19,13 +22,16 @@ MANIFEST = "_infimum.json"
 READ_BUFFER = 2**20
 """Bytes of a column read from a file at a time."""
 
-_NUMBERED = re.compile(r"(.+)_(\d+)")
+_NUMBERED = re.compile(r"(.+)_([0-9]{1,9})", re.DOTALL)
+
+_WIDTH = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8}
+"""Bytes of a number in memory, by its kind in the file; of text and others at least some."""
 
 
 def parquet_names(path: Path) -> list[str]:
     """Names of the arrays in the file, or folder of parts; numbered columns count as one array."""
     path = parquet_parts(path)[0]
-    return sorted(_columns(_open(path).schema_arrow.names))
+    return sorted(_columns(_open(path), path))
 
 
 def parquet_rows(path: Path) -> int:
@@ -35,8 +41,6 @@ def parquet_rows(path: Path) -> int:
 
 def folder_parts(folder: Path) -> list[Path]:
     """The Parquet files of a folder by name; InputError for none, links, or an extraction that is not finished."""
-    import json
-
     parts = sorted(path for path in folder.glob("*.parquet") if not path.name.startswith((".", "_")))
     if not parts:
         raise InputError(
@@ -47,13 +51,8 @@ def folder_parts(folder: Path) -> list[Path]:
         if path.is_symlink() or not path.is_file():
             raise InputError(f"{path} is a link or not a file; the parts must lie in the folder")
     manifest = folder / MANIFEST
-    if manifest.is_file():
-        try:
-            complete = json.loads(manifest.read_bytes())["complete"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{manifest} cannot be read ({error!r})") from error
-        if complete is not True:
-            raise InputError(f"{folder} is an extraction that is not finished; run it again with --resume")
+    if manifest.is_file() and read_json(manifest, RECORD).get("complete") is not True:
+        raise InputError(f"{folder} is an extraction that is not finished; run it again with --resume")
     return parts
 
 
@@ -83,7 +82,7 @@ def _file_blocks(path: Path, names: tuple[str, ...], rows: int, start: int) -> I
     import pyarrow as pa
 
     with _open(path) as file:
-        columns = {name: c for name, c in _columns(file.schema_arrow.names).items() if name in names}
+        columns = {name: c for name, c in _columns(file, path).items() if name in names}
         missing = [name for name in names if name not in columns and name != "class_names"]
         if missing:
             raise InputError(f"{path} lacks {', '.join(missing)}, which the first part holds")
@@ -95,20 +94,15 @@ def _file_blocks(path: Path, names: tuple[str, ...], rows: int, start: int) -> I
         for group in range(file.num_row_groups):
             stop = first + file.metadata.row_group(group).num_rows
             if start < stop:
-                try:
-                    # One row group per call: pyarrow keeps what it has read of several until the last is done.
-                    row = first
+                # One row group per call: pyarrow keeps what it has read of several until the last is done.
+                row = first
+                with answering(path, f" in row group {group}, which holds rows {first} to {stop - 1}"):
                     for batch in file.iter_batches(rows, [group], read):
                         skipped = min(max(0, start - row), len(batch))
                         if skipped < len(batch):
                             table = pa.Table.from_batches([batch.slice(skipped)])
                             yield {**_arrays(table, columns, path, row + skipped), **others}
                         row += len(batch)
-                except (pa.ArrowException, OSError) as error:
-                    raise InputError(
-                        f"{path} is damaged in row group {group}, which holds rows {first} to {stop - 1} "
-                        f"({error}); write it anew"
-                    ) from error
             first = stop
 
 
@@ -116,24 +110,26 @@ def _arrays(table: Any, columns: Mapping[str, list[str]], path: Path, first_row:
     arrays = {}
     for name, parts in columns.items():
         found = [_to_array(table.column(c), f"{path}: {c}", first_row) for c in parts]
+        if any(array.shape != found[0].shape for array in found):
+            raise InputError(f"{path}: {parts[0]}, … are to be single numbers, or lists of one length")
         arrays[name] = found[0] if parts == [name] else np.stack(found, axis=1)
     return arrays
 
 
 def _class_names(file: Any, path: Path) -> Array | None:
-    import json
-
-    names = (file.schema_arrow.metadata or {}).get(b"infimum.class_names")
-    try:
-        return None if names is None else np.asarray(json.loads(names), dtype=str)
-    except ValueError as error:
-        raise InputError(f"{path} is damaged ({error})") from error
+    text = (file.schema_arrow.metadata or {}).get(b"infimum.class_names")
+    if text is None:
+        return None
+    names = parse_json(text, f"class_names of {path}")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"{path} is damaged: its class_names are not a list of texts")
+    return np.asarray(names, dtype=str)
 
 
 def read_parquet_folder(folder: Path, wanted: set[str] | None = None) -> dict[str, Array]:
     """Arrays of a folder of Parquet parts, joined in order of the parts' names."""
     parts = folder_parts(folder)
-    check_fits(sum(_size(_open(path)) for path in parts), folder)
+    check_fits(sum(_size(_open(path), path, wanted) for path in parts), folder)
     first = read_parquet(parts[0], wanted)
     blocks: dict[str, list[Array]] = {name: [array] for name, array in first.items()}
     for path in parts[1:]:
@@ -154,17 +150,13 @@ def read_parquet_folder(folder: Path, wanted: set[str] | None = None) -> dict[st
 
 def read_parquet(path: Path, wanted: set[str] | None = None) -> dict[str, Array]:
     """Arrays of a Parquet file by name; metadata `infimum.class_names` (JSON) becomes `class_names`."""
-    import pyarrow
-
     file = _open(path)
-    check_fits(_size(file), path)
+    check_fits(_size(file, path, wanted), path)
     arrays: dict[str, Array] = {}
-    try:
-        for name, columns in _columns(file.schema_arrow.names).items():
+    with answering(path):
+        for name, columns in _columns(file, path).items():
             if wanted is None or name in wanted:
                 arrays |= _arrays(file.read(columns=columns), {name: columns}, path)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise InputError(f"{path} is damaged ({error})") from error
     if (names := _class_names(file, path)) is not None:
         arrays["class_names"] = names
     return arrays
@@ -199,6 +191,7 @@ def _open(path: Path) -> Any:
     import pyarrow
     import pyarrow.parquet as pq
 
+    check_regular(path)
     try:
         # Pages are read as they are needed; pre-buffering would hold whole columns of the file. It is not mapped: see
         # `stored`, and pages of a map that have been read would count as memory of this process.
@@ -215,21 +208,65 @@ def _open(path: Path) -> Any:
         raise InputError(f"{str(path)!r} has a name that is not UTF-8; rename the file") from error
 
 
-def _size(file: Any) -> int:
-    return sum(file.metadata.row_group(i).total_byte_size for i in range(file.num_row_groups))
+def _size(file: Any, path: Path, wanted: set[str] | None) -> int:
+    """Bytes that the wanted columns take in memory, at least: packed, a few bytes can stand for any number of rows."""
+    columns = _columns(file, path)
+    read = {c for name, parts in columns.items() if wanted is None or name in wanted for c in parts}
+    size = 0
+    with answering(path):
+        for group in map(file.metadata.row_group, range(file.num_row_groups)):
+            for chunk in map(group.column, range(group.num_columns)):
+                if chunk.path_in_schema in read or chunk.path_in_schema.partition(".")[0] in read:
+                    width = _WIDTH.get(chunk.physical_type, 1)
+                    size += max(chunk.total_uncompressed_size, chunk.num_values * width)
+    return size
 
 
-def _columns(names: list[str]) -> dict[str, list[str]]:
-    """Columns of each array: itself, or its numbered parts in order of number (0, 1, 2, … without a gap)."""
+def _names(file: Any, path: Path) -> list[str]:
+    with answering(path):
+        names: list[str] = file.schema_arrow.names
+        return names
+
+
+@contextmanager
+def answering(path: Path, where: str = "") -> Iterator[None]:
+    """What pyarrow raises on damaged bytes, as an InputError; UnicodeError where a name is no text."""
+    import pyarrow
+
+    try:
+        yield
+    except (pyarrow.ArrowException, OSError, UnicodeError) as error:
+        raise InputError(
+            f"{path} is damaged{where or ' or cut short'} ({str(error)[:200]}); write it anew"
+        ) from error
+
+
+def _columns(file: Any, path: Path) -> dict[str, list[str]]:
+    """Columns of each array: itself, or its numbered parts in order of number (0, 1, 2, … without a gap).
+
+    Raises InputError where two columns have one name, or one number, or an array is there in both ways.
+    """
     found: dict[str, list[str]] = {}
     numbered: dict[str, dict[int, str]] = {}
-    for name in names:
+    for name in _names(file, path):
+        if name in found:
+            raise InputError(f"{path} has two columns {name!r}; rename or leave out one of them")
         if match := _NUMBERED.fullmatch(name):
-            numbered.setdefault(match[1], {})[int(match[2])] = name
+            parts, number = numbered.setdefault(match[1], {}), int(match[2])
+            if number in parts:
+                raise InputError(
+                    f"{path} has columns {parts[number]!r} and {name!r}, both of number {number}; rename or leave out "
+                    "one of them"
+                )
+            parts[number] = name
         else:
             found[name] = [name]
     for base, parts in numbered.items():
-        if sorted(parts) == list(range(len(parts))) and base not in found:
+        if sorted(parts) == list(range(len(parts))):
+            if base in found:
+                raise InputError(
+                    f"{path} has a column {base!r} and columns {parts[0]!r}, …; which of them are meant cannot be told"
+                )
             found[base] = [parts[i] for i in range(len(parts))]
         else:
             found.update({name: [name] for name in parts.values()})

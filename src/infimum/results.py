@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -10,8 +9,9 @@ from typing import Any, Literal
 from infimum.bounds import Bound, Estimate, Exchangeability
 from infimum.conformal.summary import StandardError
 from infimum.diagnostics.base import Curves, Diagnostics
+from infimum.documents import RECORD, read_json
 from infimum.errors import InputError
-from infimum.files import json_text, read_bytes, write_bytes
+from infimum.files import json_text, write_bytes
 from infimum.manifold.base import ManifoldFit
 from infimum.manifold.fidelity import Fidelity
 from infimum.manifold.selection import Selection
@@ -246,13 +246,7 @@ class Assessment:
         """Read an assessment.json, or the directory that holds one."""
         path = Path(path)
         path = path / "assessment.json" if path.is_dir() else path
-        data = read_bytes(path)
-        try:
-            document = json.loads(data, parse_constant=_no_number)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{path} is not JSON ({error})") from error
-        if not isinstance(document, dict):
-            raise InputError(f"{path} is not an assessment")
+        document = read_json(path, RECORD)
         try:
             return Assessment.from_dict(document)
         except InputError as error:
@@ -263,7 +257,3 @@ class Assessment:
         from infimum.report.text import to_text
 
         return to_text(self)
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is not a number")

@@ -6,15 +6,15 @@ numbers one array after another, without gaps.
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from infimum.documents import parse_json
 from infimum.errors import InputError
+from infimum.regular import check_regular, open_regular
 from infimum.stored import StoredArray
 
 TYPES = {
@@ -46,9 +46,7 @@ def open_safetensors(
     (array([1., 2.]), {'made': 'here'})
     """
     start, header = _header(path)
-    metadata = header.pop("__metadata__", {})
-    if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
-        raise _damaged(path, "its metadata are not text")
+    metadata = _text_by_name(header.pop("__metadata__", None) or {}, path)
     places = {name: _place(entry, name, path) for name, entry in header.items()}
     end = start
     for name, (kind, shape, begin, stop) in sorted(places.items(), key=lambda item: item[1][2:]):
@@ -70,30 +68,34 @@ def open_safetensors(
     return arrays, metadata
 
 
+def safetensors_names(path: Path) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Names of the arrays, and the metadata."""
+    _, header = _header(path)
+    metadata = header.pop("__metadata__", None) or {}
+    return tuple(header), _text_by_name(metadata, path)
+
+
 def _header(path: Path) -> tuple[int, dict[str, Any]]:
     """Where the numbers begin, and what the header says."""
-    try:
-        with path.open("rb") as file:
+    size = check_regular(path)
+    with open_regular(path) as file:
+        try:
             length = int.from_bytes(file.read(8), "little")
-            text = file.read(length) if length <= LONGEST else b""
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
-    if len(text) < length:
-        raise _damaged(path, "its header is cut short")
-    try:
-        header = json.loads(text, object_pairs_hook=_once)
-    except (ValueError, RecursionError) as error:
-        raise _damaged(path, f"its header is not what it should be: {error}") from error
+            if not 2 <= length <= min(LONGEST, size - 8):
+                raise _damaged(path, f"its header should have {length} bytes")
+            text = file.read(length)
+        except OSError as error:
+            raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    header = parse_json(text, f"the header of {path}")
     if not isinstance(header, dict):
         raise _damaged(path, "its header does not hold an object")
     return 8 + length, header
 
 
-def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name is there twice")
-    return found
+def _text_by_name(metadata: Any, path: Path) -> dict[str, str]:
+    if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
+        raise _damaged(path, "its metadata are not text")
+    return metadata
 
 
 def _place(entry: Any, name: str, path: Path) -> tuple[str, tuple[int, ...], int, int]:

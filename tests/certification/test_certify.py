@@ -95,7 +95,9 @@ def test_equal_outputs_are_a_hint(data: dict[str, Outputs]) -> None:
     assert "80 of the 290 labelled rows have the outputs of another" in made.warnings[0]
     assert "warning: 80 of the 290 labelled rows" in made.summary()
     # Ids that differ settle it.
-    assert certify(Outputs(lab.logits[twice], lab.labels[twice], ids=np.arange(290)), target=0.6).warnings == ()
+    assert (
+        certify(Outputs(lab.logits[twice], lab.labels[twice], ids=np.arange(290)), target=0.6).warnings == ()
+    )
     assert certify(lab, target=0.6).warnings == ()
 
 

@@ -137,7 +137,9 @@ def test_deleted_rows_are_noticed() -> None:
     [
         (b"", "is empty"),
         (b"a,b\n", "no rows"),
-        (b"a,a\n1,2\n", "must be given and differ"),
+        (b"a,b\n1,\0\n", "NUL"),
+        (b"a,a\n1,2\n", "two columns 'a'"),
+        (b"a,\n1,2\n", "names must be given"),
         (b"a,b\n1\n", "row 2 has 1 entries"),
         (b"a\n\xff\xfe\n", "UTF-8"),
         (b'a\n"1\n', "not a readable CSV"),
@@ -154,3 +156,18 @@ def test_csv_keeps_every_digit(tmp_path: Path) -> None:
     columns = read_csv(tmp_path / "x.csv")
     assert [float(p) for p in columns["p"]] == [1 / 3, 1e-17]
     assert columns["q"].tolist() == ["ä,b", '"']
+
+
+def test_two_columns_of_one_meaning(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("predicted,label,labels\n0,0,1\n")
+    with pytest.raises(InputError, match="both 'label' and 'labels'"):
+        Labelled.load(tmp_path / "t.csv")
+
+
+def test_of_outputs_only_what_is_needed_is_read(tmp_path: Path) -> None:
+    arrays = {"logits": np.eye(3), "labels": np.arange(3), "ids": np.arange(3)}
+    np.savez(tmp_path / "o.npz", **arrays, more=np.array([{}, None, []], dtype=object))
+    assert len(Labelled.load(tmp_path / "o.npz")) == 3
+    np.savez(tmp_path / "t.npz", correct=np.ones(3), more=np.ones((3, 2)))
+    with pytest.raises(InputError, match="more must be one-dimensional"):
+        Labelled.load(tmp_path / "t.npz")

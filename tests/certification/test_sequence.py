@@ -162,9 +162,10 @@ def test_runs_side_by_side_lose_nothing(tmp_path: Path) -> None:
         ({"ids": ["a", "a", "b"]}, "occurs twice"),
         ({"batches": [2]}, "add up"),
         ({"target": 2}, "target"),
-        ({"design": {"weights": [float("1e400")], "levels": None, "stratum": [0, 0, 0]}}, "weights"),
+        ({"design": {"weights": [-1.0], "levels": None, "stratum": [0, 0, 0]}}, "weights"),
         ({"ids": 3}, "ids or batches is no list"),
         ({"schema": None}, "it has no schema"),
+        ({"target": float("inf")}, "Infinity is not a number"),
         ({"n_classes": "3"}, "n_classes is '3'"),
         ({"class_names": 3}, "an entry is of another kind"),
     ],
@@ -182,5 +183,5 @@ def test_damaged_states(tmp_path: Path, change: dict, message: str) -> None:
         add_to_state(state, batch(10, 3), target=0.9)
     assert "Error(" not in str(caught.value)
     state.write_text("[" * 100_000)
-    with pytest.raises(InputError, match="not a state"):
+    with pytest.raises(InputError, match="nested more than 100 deep"):
         add_to_state(state, batch(10, 3), target=0.9)

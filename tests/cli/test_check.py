@@ -192,6 +192,14 @@ seed = 1
         ('score = "lac"', "components = 1.5", "components must be a whole number"),
         ("[method]", "[method", "is not TOML"),
         ("seed = 3", "seed = -3", "seed"),
+        ("seed = 3", "seed = 1" + "0" * 400, "seed must lie between -2^63 and 2^63 - 1"),
+        ("seed = 3", "seed = 0x" + "f" * 9000, "a number of 36000 bits"),
+        ("seed = 3", "seed = 1" + "0" * 9000, "is not TOML"),
+        ("seed = 3", "a" + ".a" * 100_000 + " = 1", "has more than 50 dots"),
+        ("seed = 3", "x = " + "[" * 90 + "]" * 90, "unknown key 'x'"),
+        ('"cal.npz"', '"cal\\u0000.npz"', "calibration holds a NUL character"),
+        ('out = "results"', 'out = "a\\u0000"', "out holds a NUL character"),
+        ('"cal.npz"', '"/dev/zero"', "/dev/zero is a pipe, socket or device"),
     ],
 )
 def test_a_wrong_budget_is_one_line_and_exit_code_2(

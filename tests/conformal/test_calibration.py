@@ -95,6 +95,7 @@ def test_saves_and_loads(tmp_path: Path, suffix: str, score: Score) -> None:
         ({"randomize": "zz"}, "randomize"),
         ({"notes": "zz"}, "notes"),
         ({"temperature": -1}, "temperature"),
+        ({"temperature": 10**400}, "401 digits"),
     ],
 )
 def test_foreign_files_are_refused(tmp_path: Path, change: dict, message: str) -> None:

@@ -43,6 +43,11 @@ def test_npy_array_and_none(tmp_path):
         ("id,label\n0,-1\n", "'-1' is not a class index"),
         ("a,b\n0,1\n", "file,label or id,label"),
         ("id,label\n", "holds no labels"),
+        ("id,label,label\n0,1,2\n", "two columns 'label'"),
+        ("id,label, id\n0,1,0\n", "two columns 'id'"),
+        ("id,label\n0,1,2\n", "line 2 has 3 entries, but there are 2 columns"),
+        ("id,label\n0,1\0\n", "NUL"),
+        ('id,label\n0,"1\n', "line 2: unexpected end"),
         ("", "file,label or id,label"),
     ],
 )
@@ -54,7 +59,7 @@ def test_what_is_wrong_is_named(tmp_path, text, message):
 
 def test_not_a_csv(tmp_path):
     (tmp_path / "labels.csv").write_bytes(b"\xff\xfe\x00\x80")
-    with pytest.raises(InputError, match="neither a CSV"):
+    with pytest.raises(InputError, match="not UTF-8 text"):
         open_data(X, tmp_path / "labels.csv")
     with pytest.raises(InputError, match="does not exist"):
         open_data(X, tmp_path / "nothing.csv")

@@ -18,6 +18,20 @@ COLUMNS = ("stratum", "sampling_probability", "stratum_weight")
 WHOLE = ("order", "n_selected")
 """What shows that a table is whole: the places 1..n of its rows, and n in each."""
 
+DRAWN = (
+    "id",
+    "row",
+    "predicted",
+    "level",
+    *COLUMNS,
+    "stratum_from",
+    "operation",
+    *WHOLE,
+    "n_classes",
+    "checksum",
+)
+"""Everything that says what was drawn, and how."""
+
 ROUNDING = 1e-6
 """How far weights and probabilities may differ from one another: what is lost when a table is written."""
 

@@ -11,11 +11,11 @@ import numpy as np
 from jaxtyping import Bool
 
 from infimum.bounds.observations import check_correct
-from infimum.certification.design import Design, read_design
+from infimum.certification.design import DRAWN, Design, read_design
 from infimum.checks import Array, check_vector
 from infimum.csv_files import numbers, read_csv
 from infimum.errors import InputError
-from infimum.files import read_arrays
+from infimum.files import array_names, read_arrays
 from infimum.identity import copies_within
 from infimum.outputs import PROBABILITIES, Outputs
 from infimum.rows import Identity, Rows
@@ -104,19 +104,31 @@ class Labelled:
         stratified draw. Rows at the end may be blank, as not labelled yet. Raises InputError naming the file.
         """
         path = Path(path)
-        columns = read_csv(path) if path.suffix == ".csv" else read_arrays(path)
-        columns = {SINGULAR.get(name, name): column for name, column in columns.items()}
-        if "logits" in columns or any(name in columns for name in PROBABILITIES):
-            rows = Labelled.of(Outputs.load(path), identity)
-            return replace(rows, design=read_design(columns, str(path)))
-        return _from_table(columns, str(path))
+        if path.suffix == ".csv":
+            return _from_table(singular(read_csv(path), str(path)), str(path))
+        if {"logits", *PROBABILITIES}.isdisjoint(array_names(path)):
+            return _from_table(singular(read_arrays(path), str(path)), str(path))
+        rows = Labelled.of(Outputs.load(path), identity)
+        columns = singular(read_arrays(path, (*DRAWN, *SINGULAR)), str(path))
+        return replace(rows, design=read_design(columns, str(path)))
 
 
 SINGULAR = {"ids": "id", "labels": "label", "predictions": "predicted"}
 """Columns by the name they have for one row."""
 
 
+def singular(columns: Mapping[str, Array], what: str) -> dict[str, Array]:
+    """Columns by the name they have for one row; InputError for two of one meaning, as `label` and `labels`."""
+    found = {SINGULAR.get(name, name): column for name, column in columns.items()}
+    for plural, name in SINGULAR.items():
+        if plural in columns and name in columns:
+            raise InputError(f"{what} has both {name!r} and {plural!r}; rename or leave out one of them")
+    return found
+
+
 def _from_table(columns: Mapping[str, Array], what: str) -> Labelled:
+    for name, values in columns.items():
+        check_vector(values, f"{what}: {name}", values.size)
     filled = {
         name: columns[name]
         for name in ("correct", "label")

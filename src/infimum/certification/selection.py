@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from infimum.bounds import allocate, strata
 from infimum.certification.design import COLUMNS
 from infimum.certification.draw import pool_of
-from infimum.certification.labelled import SINGULAR, filled_in
+from infimum.certification.labelled import filled_in, singular
 from infimum.certification.planning import operation_levels
 from infimum.checks import Array, check_seed
 from infimum.conformal import Calibration
@@ -151,9 +151,9 @@ def check_unlabelled(path: Path) -> None:
         raise InputError(f"{path} is there and is no selection that may be replaced ({error})") from error
     if not {"row", *COLUMNS} <= columns.keys():
         raise InputError(f"{path} is there and is no selection; write to another file")
-    singular = {SINGULAR.get(name, name): column for name, column in columns.items()}
+    found = singular(columns, str(path))
     for name in ("label", "correct"):
-        if name in singular and (n := int(filled_in(singular[name]).sum())):
+        if name in found and (n := int(filled_in(found[name]).sum())):
             raise InputError(
                 f"{path} holds {n} labels in its column '{name}', which would be lost; write to another file, or "
                 "move it away first"

@@ -18,8 +18,9 @@ from infimum.certification.design import Design
 from infimum.certification.labelled import Labelled
 from infimum.certification.sequence import Sequence, check_same
 from infimum.checks import Real, check_labels, check_weights, exact_fraction
+from infimum.documents import read_json
 from infimum.errors import InputError
-from infimum.files import check_can_make, read_bytes, replace_file
+from infimum.files import check_can_make, replace_file
 
 SCHEMA = "infimum/sequence/1"
 
@@ -82,13 +83,11 @@ def save_sequence(state: Sequence, path: Path) -> None:
 
 def load_sequence(path: Path) -> Sequence:
     """Read a state; raises InputError naming what is wrong with it."""
+    document = read_json(path)
     try:
-        document = json.loads(read_bytes(path))
         return _from_dict(document)
     except InputError as error:
         raise InputError(f"{path} is not a usable state: {error}") from error
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise InputError(f"{path} is not a state written by infimum certify --sequential: no JSON") from error
     except KeyError as error:
         raise InputError(f"{path} is not a usable state: {error.args[0]} is missing") from error
     except (TypeError, ValueError, OverflowError) as error:

@@ -253,7 +253,7 @@ def assess(
     clopper_pearson decides is it read whole.
     """
     import infimum
-    from infimum.files import check_can_make, read_arrays, write_bytes
+    from infimum.files import array_names, check_can_make, read_arrays, write_bytes
     from infimum.stream import OutputsStream
 
     if require_alike and not exchangeability:
@@ -268,9 +268,10 @@ def assess(
     start = time.perf_counter()
     features = None
     if manifold_data is not None:
-        arrays = read_arrays(manifold_data)
+        arrays = read_arrays(manifold_data, ["features"])
         if "features" not in arrays:
-            raise InputError(f"{manifold_data} has no 'features'; it holds: {', '.join(arrays) or 'nothing'}")
+            there = ", ".join(array_names(manifold_data)) or "nothing"
+            raise InputError(f"{manifold_data} has no 'features'; it holds: {there}")
         features = arrays["features"]
     silent = quiet or json == "-"
     how_read = image_options(resize, crop, mean, std, image_mode, layout)

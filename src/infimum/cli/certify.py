@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -144,12 +145,12 @@ def _probabilities(text: str) -> Any:
     """Numbers separated by commas or spaces, or a text file of them."""
     import numpy as np
 
-    from infimum.files import read_bytes
+    from infimum.regular import MEBIBYTE, read_whole
 
     path = Path(text)
     words = text
-    if path.is_file():
-        words = read_bytes(path).decode("utf-8", "replace")
+    if os.path.isfile(path):  # also of what is too long for a path
+        words = read_whole(path, MEBIBYTE).decode("utf-8", "replace")
     try:
         return np.array([float(word) for word in words.replace(",", " ").split()])
     except ValueError as error:

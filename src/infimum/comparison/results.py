@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from infimum.bounds import Bound
+from infimum.documents import RECORD, read_json
 from infimum.errors import InputError
-from infimum.files import json_text, make_directory, read_bytes, write_bytes
+from infimum.files import json_text, make_directory, write_bytes
 from infimum.typed import check_types
 
 SCHEMA = "infimum/comparison/1"
@@ -173,14 +173,7 @@ class Comparison:
         """Read a comparison.json, or the directory that holds one."""
         path = Path(path)
         path = path / "comparison.json" if path.is_dir() else path
-        data = read_bytes(path)
-        try:
-            document = json.loads(data)
-        except ValueError as error:
-            raise InputError(f"{path} is not JSON ({error})") from error
-        if not isinstance(document, dict):
-            raise InputError(f"{path} is not a comparison")
-        return Comparison.from_dict(document)
+        return Comparison.from_dict(read_json(path, RECORD))
 
     def summary(self) -> str:
         """What a person should read: ranking, what is settled, figures and warnings."""

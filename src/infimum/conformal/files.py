@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from infimum.checks import check_positive, check_seed
 from infimum.conformal.calibration import Calibration
 from infimum.conformal.scores import score_named, score_to_dict
+from infimum.documents import parse_json, read_json
 from infimum.errors import InputError
 from infimum.files import read_bytes, read_safetensors, write_bytes, write_safetensors
 
@@ -43,16 +45,14 @@ def save_calibration(calibration: Calibration, path: Path) -> None:
 
 def load_calibration(path: Path) -> Calibration:
     """Read either form, told apart by content; raises InputError naming what is wrong."""
-    data = read_bytes(path)
+    arrays: Mapping[str, Any]
+    if read_bytes(path, 1) == b"{":
+        about = arrays = read_json(path)
+    else:
+        arrays, metadata = read_safetensors(path)
+        about = parse_json(metadata.get("infimum", "{}"), f"the metadata of {path}")
     try:
-        if data[:1] == b"{":
-            about = json.loads(data)
-            high, low = about["key_high"], about["key_low"]
-        else:
-            arrays, metadata = read_safetensors(path)
-            about = json.loads(metadata["infimum"])
-            high, low = arrays["key_high"], arrays["key_low"]
-        return _from_parts(about, high, low)
+        return _from_parts(about, arrays["key_high"], arrays["key_low"])
     except InputError as error:
         raise InputError(f"{path} is not a usable calibration: {error}") from error
     except (KeyError, TypeError, ValueError) as error:

@@ -7,7 +7,7 @@ S; the sum is kept exactly, as a pair (rounded sum, rounding error), and pairs c
 
 from __future__ import annotations
 
-import math
+import sys
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
@@ -122,8 +122,8 @@ class RAPS:
         """See `Score.parts`."""
         if self.k_reg == "auto":
             raise InputError("RAPS k_reg is still 'auto': calibrate() chooses it")
-        steps = np.maximum(0, np.asarray(r.rank) - self.k_reg)
-        return self.penalty * steps, -_fraction_at_or_below(r, u)
+        steps = np.maximum(0, np.asarray(r.rank) - min(self.k_reg, 2**62))  # which int64 holds
+        return float(self.penalty) * steps, -_fraction_at_or_below(r, u)
 
     def value(self, key: Array) -> Array:
         """See `Score.value`."""
@@ -151,7 +151,7 @@ class SAPS:
     def parts(self, r: Ranked, u: Draws) -> Parts:
         """See `Score.parts`."""
         first = np.asarray(r.rank) == 1
-        fixed = np.where(first, -(1.0 - u), (r.rank - 2 + u) * self.weight)
+        fixed = np.where(first, -(1.0 - u), (r.rank - 2 + u) * float(self.weight))
         return fixed, -np.where(first, u, 1.0) * _not_the_top(r)
 
     def value(self, key: Array) -> Array:
@@ -207,7 +207,7 @@ class Margin:
 
 
 def _nonnegative(what: str, value: Any) -> None:
-    if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+    if not isinstance(value, int | float) or not 0 <= value <= sys.float_info.max:
         raise InputError(f"{what} must be a finite number, 0 or more, not {value!r}")
 
 

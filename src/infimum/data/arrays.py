@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ from infimum.checks import Array
 from infimum.checksums import check_sums
 from infimum.data.base import ID_NAMES, LABEL_NAMES, Batch, file_fingerprint, named, take_rows
 from infimum.errors import InputError
-from infimum.mapped import map_npy, map_npz, read_npy_header
+from infimum.mapped import map_npy, map_npz
+from infimum.npz import open_archive
 
 ABOUT_INPUTS = (*LABEL_NAMES, *ID_NAMES, "class_names", "weights")
 
@@ -22,13 +22,14 @@ ABOUT_INPUTS = (*LABEL_NAMES, *ID_NAMES, "class_names", "weights")
 class PackedArray:
     """An array in a compressed npz, unpacked row by row from its beginning: `len`, `dtype`, `batches`."""
 
-    def __init__(self, path: Path, member: str) -> None:
-        self.path, self.member = path, member
-        with zipfile.ZipFile(path) as archive, archive.open(member) as file:
-            self.shape, fortran, self.dtype = read_npy_header(file, f"{path}: {member}")
-        if fortran and len(self.shape) > 1:
+    def __init__(self, path: Path, name: str) -> None:
+        self.path, self.name = path, name
+        with open_archive(path) as npz:
+            header = npz.header(name)
+        self.shape, self.dtype = header.shape, header.dtype
+        if header.fortran and len(self.shape) > 1:
             raise InputError(
-                f"{path}: {member} is compressed and in Fortran order, so it cannot be read row by row; "
+                f"{path}: {name} is compressed and in Fortran order, so it cannot be read row by row; "
                 "save it with np.savez, or in C order: np.ascontiguousarray"
             )
 
@@ -37,19 +38,15 @@ class PackedArray:
 
     def batches(self, size: int, start: int) -> Iterator[Array]:
         """Rows from `start` on, `size` at a time; what lies before is unpacked and dropped."""
-        row = int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize
-        try:
-            with zipfile.ZipFile(self.path) as archive, archive.open(self.member) as file:
-                read_npy_header(file, f"{self.path}: {self.member}")
-                file.seek(file.tell() + start * row)
-                for begin in range(start, len(self), size):
-                    count = min(size, len(self) - begin)
-                    data = file.read(count * row)
-                    if len(data) != count * row:
-                        raise InputError(f"{self.path}: {self.member} is cut short at row {begin}")
-                    yield np.frombuffer(data, self.dtype).reshape(count, *self.shape[1:])
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
-            raise InputError(f"{self.path} is damaged or cut short ({error})") from error
+        row = math.prod(self.shape[1:]) * self.dtype.itemsize
+        with open_archive(self.path) as npz, npz.archive.open(npz.members[self.name]) as file:
+            file.seek(npz.header(self.name).start + start * row)
+            for begin in range(start, len(self), size):
+                count = min(size, len(self) - begin)
+                data = file.read(count * row)
+                if len(data) != count * row:
+                    raise InputError(f"{self.path}: {self.name} is cut short at row {begin}")
+                yield np.frombuffer(data, self.dtype).reshape(count, *self.shape[1:])
 
 
 class ArrayData:
@@ -145,25 +142,14 @@ def open_npy(path: Path) -> ArrayData:
 
 def open_npz(path: Path) -> ArrayData:
     """Inputs in an .npz file: the arrays beside labels (`labels`, `y`, …) and `ids`; several go by their names."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-    except (zipfile.BadZipFile, OSError) as error:
-        raise InputError(f"{path} is damaged or cut short ({error})") from error
-    if not all(info.filename.endswith(".npy") for info in members.values()):
-        raise InputError(f"{path} is a zip file but not an npz; it holds {', '.join(list(members)[:5])}")
-    stored = all(info.compress_type == zipfile.ZIP_STORED for info in members.values())
-    arrays: Mapping[str, Any]
-    if stored:
-        arrays = map_npz(path)
-    else:
-        from infimum.files import read_arrays
-
-        small = read_arrays(path, [name for name in members if name in ABOUT_INPUTS])
-        arrays = {
-            name: small[name] if name in small else PackedArray(path, info.filename)
-            for name, info in members.items()
-        }
+    with open_archive(path) as npz:
+        stored = [name for name in npz.members if npz.stored(name)]
+        foreign = [info.filename for info in npz.members.values() if not info.filename.endswith(".npy")]
+        names = list(npz.members)
+    if foreign:
+        raise InputError(f"{path} is a zip file but not an npz; it holds {', '.join(foreign[:5])}")
+    whole = map_npz(path, [name for name in names if name in stored or name in ABOUT_INPUTS])
+    arrays = {name: whole[name] if name in whole else PackedArray(path, name) for name in names}
     return from_named(arrays, str(path), path)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from infimum.checks import Array
 from infimum.errors import InputError
+from infimum.regular import check_regular, open_regular
 from infimum.stored import StoredArray
 
 LABEL_NAMES = ("labels", "label", "y", "targets", "target")
@@ -144,9 +145,10 @@ def named(arrays: Iterable[str], names: tuple[str, ...], what: str) -> str | Non
 def file_fingerprint(path: Path) -> str:
     """Size, time of change, and a hash of the first and last MiB: a changed file is told without reading it all."""
     edge = 2**20
+    check_regular(path)
     try:
         status = path.stat()
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             digest = hashlib.sha256(file.read(edge))
             if status.st_size > edge:
                 file.seek(max(edge, status.st_size - edge))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from infimum.checks import Array
 from infimum.data.base import ID_NAMES, LABEL_NAMES, BadInputs, named
 from infimum.data.images import MAX_BYTES, BadImageError, ImageOptions, stack_images
+from infimum.documents import parse_json
 from infimum.errors import InputError
 
 
@@ -28,6 +29,8 @@ def find_columns(schema: Any, what: str) -> Columns:
     """Inputs are the columns beside label and id. Text columns count only where there are no others."""
     import pyarrow as pa
 
+    if again := [name for name, times in Counter(schema.names).items() if times > 1]:
+        raise InputError(f"{what} has two columns {again[0]!r}; rename or leave out one of them")
     label, identity = named(schema.names, LABEL_NAMES, what), named(schema.names, ID_NAMES, what)
     rest = [field for field in schema if field.name not in (label, identity)]
     solid = [field for field in rest if not _is_text(field.type)] or rest
@@ -43,9 +46,11 @@ def find_columns(schema: Any, what: str) -> Columns:
 def class_names_of(schema: Any) -> tuple[str, ...] | None:
     """Names of the classes, where the file came from Hugging Face `datasets` and says them."""
     try:
-        document = json.loads((schema.metadata or {})[b"huggingface"])
+        document = parse_json(
+            (schema.metadata or {})[b"huggingface"], "what Hugging Face says of the columns"
+        )
         return names_in_features(document["info"]["features"])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, InputError):
         return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import hashlib
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from infimum.checks import Array
+from infimum.csv_files import check_header, csv_rows
 from infimum.data.base import Batch, Data, file_fingerprint, to_numpy
 from infimum.errors import InputError
 from infimum.files import read_bytes
@@ -120,28 +120,27 @@ def read_label_csv(
     index = {name: i for i, name in enumerate(class_names or ())}
     labels: dict[str, int | str] = {}
     named = False
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = csv.DictReader(file, skipinitialspace=True)
-            columns = rows.fieldnames = [name.strip() for name in rows.fieldnames or []]
-            key = next((name for name in ("file", "id") if name in columns), None)
-            if key is None or "label" not in columns:
-                raise InputError(
-                    f"{path} must begin with a line that names its columns, file,label or id,label; "
-                    f"it begins with {','.join(columns)[:80]!r}"
-                )
-            for row in rows:
-                name, text = row[key], row["label"]
-                where = f"{path}: line {rows.line_num}"
-                if not name or text is None or not text.strip():
-                    raise InputError(f"{where} is not complete; {key} and label are needed")
-                name = name.replace("\\", "/").removeprefix("./")
-                if name in labels:
-                    raise InputError(f"{where}: {name!r} is there twice")
-                named = named or text.strip() in index
-                labels[name] = _class_of(text.strip(), index, where)
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is neither a CSV of labels nor an .npy file ({error})") from error
+    rows = csv_rows(path)
+    columns = check_header(next(rows, (1, []))[1], path)
+    key = next((name for name in ("file", "id") if name in columns), None)
+    if key is None or "label" not in columns:
+        raise InputError(
+            f"{path} must begin with a line that names its columns, file,label or id,label; "
+            f"it begins with {','.join(columns)[:80]!r}"
+        )
+    for line, entries in rows:
+        where = f"{path}: line {line}"
+        if len(entries) > len(columns):
+            raise InputError(f"{where} has {len(entries)} entries, but there are {len(columns)} columns")
+        row = dict(zip(columns, entries, strict=False))
+        name, text = row.get(key), row.get("label", "").strip()
+        if not name or not text:
+            raise InputError(f"{where} is not complete; {key} and label are needed")
+        name = name.replace("\\", "/").removeprefix("./")
+        if name in labels:
+            raise InputError(f"{where}: {name!r} is there twice")
+        named = named or text in index
+        labels[name] = _class_of(text, index, where)
     if not labels:
         raise InputError(f"{path} holds no labels")
     numbers = {name: label for name, label in labels.items() if isinstance(label, int)}

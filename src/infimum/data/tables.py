@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,11 @@ from infimum.data.arrow_streams import count_rows_of_stream, record_batches, str
 from infimum.data.base import BadInputs, Batch, file_fingerprint
 from infimum.data.columns import class_names_of, find_columns, is_image, names_in_features, read_columns
 from infimum.data.images import ImageOptions
+from infimum.documents import RECORD, read_json
 from infimum.errors import InputError
-from infimum.files import need_pyarrow, read_bytes
-from infimum.parquet import READ_BUFFER
+from infimum.files import need_pyarrow
+from infimum.parquet import READ_BUFFER, answering
+from infimum.regular import check_regular
 
 Records = Callable[[int], Iterator[Any]]
 """Position to begin at -> Arrow record batches of any size."""
@@ -35,7 +36,8 @@ class TableData:
     ) -> None:
         self.name, self.n, self.class_names = name, n, class_names
         self._files, self._records = files, records
-        self._columns = find_columns(schema, name)
+        with answering(Path(name)):
+            self._columns = find_columns(schema, name)
         images = any(is_image(schema.field(column).type) for column in self._columns.inputs)
         self.options = (options or ImageOptions()) if images else None
         self._bad = BadInputs(skip_bad)
@@ -45,10 +47,8 @@ class TableData:
 
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
         """Batches of `size` rows, across the borders of row groups and files."""
-        import pyarrow as pa
-
         position = start
-        try:
+        with answering(Path(self.name)):
             for table in _exactly(self._records(start), size):
                 inputs, positions, labels, ids = read_columns(
                     table, self._columns, self.options, self._bad, position, self.name
@@ -56,8 +56,6 @@ class TableData:
                 position += len(table)
                 columns = self._columns.inputs if self._columns.stacked else None
                 yield Batch(inputs, positions, position, labels, ids, columns)
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{self.name} is damaged or cut short ({error})") from error
 
     def fingerprint(self) -> str:
         """Of the files and, for images, the options."""
@@ -92,6 +90,7 @@ def open_parquet(name: str, files: list[Path], options: ImageOptions | None, ski
     import pyarrow.parquet as pq
 
     def opened(path: Path) -> Any:
+        check_regular(path)
         try:
             # Not mapped (see `stored`); pages are read as they are needed.
             return pq.ParquetFile(
@@ -104,7 +103,7 @@ def open_parquet(name: str, files: list[Path], options: ImageOptions | None, ski
 
     lengths, schema = [], None
     for path in files:
-        with opened(path) as file:
+        with opened(path) as file, answering(path):
             lengths.append(file.metadata.num_rows)
             if schema is not None and not file.schema_arrow.equals(schema):
                 raise InputError(
@@ -135,16 +134,17 @@ def open_parquet(name: str, files: list[Path], options: ImageOptions | None, ski
 def open_arrow_folder(folder: Path, options: ImageOptions | None, skip_bad: bool) -> TableData:
     """Rows of a folder that `Dataset.save_to_disk` wrote (state.json and Arrow stream files)."""
     need_pyarrow()
-    import pyarrow as pa
 
     try:
         files = [
             folder / _plain(folder, entry["filename"])
-            for entry in _json(folder / "state.json")["_data_files"]
+            for entry in read_json(folder / "state.json", RECORD)["_data_files"]
         ]
     except (KeyError, TypeError) as error:
         raise InputError(f"{folder}/state.json does not list the data files ({error!r})") from error
-    features = _json(folder / "dataset_info.json") if (folder / "dataset_info.json").exists() else {}
+    features = (
+        read_json(folder / "dataset_info.json", RECORD) if (folder / "dataset_info.json").exists() else {}
+    )
 
     def records(start: int) -> Iterator[Any]:
         for path in files:
@@ -156,14 +156,12 @@ def open_arrow_folder(folder: Path, options: ImageOptions | None, skip_bad: bool
                     start = 0
 
     for path in files:
-        read_bytes(path, 1)
-    n = sum(count_rows_of_stream(path) for path in files)
-    if n == 0:
-        raise InputError(f"{folder} is empty")
-    try:
+        check_regular(path)
+    with answering(folder):
+        n = sum(count_rows_of_stream(path) for path in files)
+        if n == 0:
+            raise InputError(f"{folder} is empty")
         schema = stream_schema(files[0])
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{folder} is damaged or cut short ({error})") from error
     names = names_in_features(features.get("features")) or class_names_of(schema)
     return TableData(str(folder), files, schema, n, records, names, options, skip_bad)
 
@@ -180,13 +178,3 @@ def _plain(folder: Path, name: str) -> str:
     if Path(name).name != name or (folder / name).is_symlink():
         raise InputError(f"{folder}/state.json names {name!r}, which is not a file in this folder")
     return name
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(read_bytes(path))
-    except ValueError as error:
-        raise InputError(f"{path} is not JSON ({error})") from error
-    if not isinstance(document, dict):
-        raise InputError(f"{path} is not what `save_to_disk` writes")
-    return document

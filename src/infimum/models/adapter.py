@@ -107,7 +107,8 @@ class NetworkAdapter:
         padded = inputs if fixed in (None, size) else pad_batch(inputs, fixed - size)
         again = None if self._repeats else copy_batch(padded)
         try:
-            logits, features = self.cut.forward(padded)
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is said below
+                logits, features = self.cut.forward(padded)
         except MemoryError as error:
             raise InputError(
                 f"out of memory with a batch of {size} inputs; pass a smaller one: batch_size={max(1, size // 2)} "

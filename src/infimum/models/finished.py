@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from infimum.checks import Array
+from infimum.documents import parse_json
 from infimum.errors import InputError
 from infimum.files import read_arrays, read_bytes
 from infimum.mapped import map_npz
@@ -64,8 +65,8 @@ def read_settings(path: Path) -> dict[str, Any] | None:
         except InputError:
             return None
     try:
-        document = json.loads(text)
-    except ValueError:
+        document = parse_json(text, str(path))
+    except InputError:
         return None
     own = isinstance(document, dict) and document.get("schema") == SCHEMA
     return document if own and all(type(document.get(key)) is int for key in ("rows", "read")) else None

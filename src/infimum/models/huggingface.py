@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from infimum.documents import RECORD, read_json
 from infimum.errors import InputError, MissingExtraError
-from infimum.files import read_bytes
 from infimum.models import torch_run as tr
 from infimum.models.adapter import Cut
 from infimum.models.at_fault import at_fault
 from infimum.models.class_names import fold
 from infimum.models.torch_cut import cut_network
 from infimum.models.torch_module import ModuleNetwork
+from infimum.regular import check_regular
 
 KINDS = {
     "ForSequenceClassification": "AutoModelForSequenceClassification",
@@ -129,7 +129,7 @@ def _check_folder(folder: Path) -> str:
         raise InputError(
             f"{folder} is not a folder; a local Hugging Face folder was expected (nothing is downloaded)"
         )
-    config = _read_json(folder / "config.json")
+    config = read_json(folder / "config.json", RECORD)
     if (kernel := next(_kernels(config), None)) is not None:
         raise InputError(
             f"{folder}/config.json asks for {kernel[:80]!r}, code that transformers would download and run; take the "
@@ -138,9 +138,12 @@ def _check_folder(folder: Path) -> str:
     weights = sorted(folder.glob("*.safetensors"))
     if not weights:
         raise InputError(f"{folder} has no .safetensors file; save with model.save_pretrained(folder)")
+    for path in folder.iterdir():  # the library opens what it finds
+        if not path.is_dir():
+            check_regular(path)
     index = folder / "model.safetensors.index.json"
     if index.exists():
-        files = _read_json(index).get("weight_map")
+        files = read_json(index, RECORD).get("weight_map")
         names = {path.name for path in weights}
         foreign = [file for file in files.values() if file not in names] if isinstance(files, dict) else ["?"]
         if foreign:
@@ -168,13 +171,3 @@ def _texts(value: Any) -> Iterator[str]:
         yield value
     for part in value if isinstance(value, list) else value.values() if isinstance(value, dict) else ():
         yield from _texts(part)
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(read_bytes(path))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not JSON ({error})") from error
-    if not isinstance(content, dict):
-        raise InputError(f"{path} does not hold an object")
-    return content

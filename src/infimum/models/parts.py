@@ -10,6 +10,7 @@ from typing import Any
 
 from infimum.checks import Array
 from infimum.checksums import check_sums
+from infimum.documents import RECORD, read_json
 from infimum.errors import InputError
 from infimum.files import make_directory, write_bytes, write_npz
 from infimum.models.finished import SCHEMA, check_settings
@@ -132,13 +133,10 @@ class PartFolder:
             self.folder.rmdir()
 
     def _manifest(self) -> dict[str, Any] | None:
-        try:
-            document = json.loads((self.folder / MANIFEST).read_text("utf-8"))
-        except FileNotFoundError:
+        if not (self.folder / MANIFEST).exists():
             return None
-        except (OSError, ValueError) as error:
-            raise InputError(f"{self.folder / MANIFEST} cannot be read ({error})") from error
-        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        document = read_json(self.folder / MANIFEST, RECORD)
+        if document.get("schema") != SCHEMA:
             raise InputError(f"{self.folder / MANIFEST} is not of an extraction")
         return document
 

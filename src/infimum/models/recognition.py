@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import IO, Any
 
 from infimum.errors import InputError
 from infimum.files import read_bytes
+from infimum.regular import open_regular
+from infimum.zips import open_zip
 
 FRAMEWORKS = (
     "a PyTorch module, TorchScript or .pt2 file, a Hugging Face folder, an ONNX file, a Keras model or .keras file, "
@@ -18,6 +19,9 @@ ENDINGS = (".onnx", ".keras", ".pt", ".pth", ".pt2", ".safetensors", ".skops", "
 
 _ONNX_FIELDS = {1: 0, 2: 2, 3: 2, 4: 2, 5: 0, 6: 2, 7: 2, 8: 2, 14: 2, 20: 2, 25: 2, 26: 2}
 """Fields of ONNX's ModelProto and their wire types (0: varint, 2: length and bytes)."""
+
+MOST_FIELDS = 100_000
+"""Of a model: one is its graph, others its functions and notes; a crafted file could hold millions."""
 
 _TORCH_LEGACY = b"\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19"
 """The number with which torch files from before 2020 begin, as pickle writes it."""
@@ -77,11 +81,8 @@ def framework_of_path(path: Path) -> str:
 
 
 def _framework_of_zip(path: Path) -> str:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-    except (zipfile.BadZipFile, OSError) as error:
-        raise InputError(f"{path} is damaged or cut short ({error})") from error
+    with open_zip(path) as archive:
+        names = archive.namelist()
     if {"metadata.json", "config.json"} <= set(names):
         return "keras"
     if "schema.json" in names:
@@ -105,8 +106,10 @@ def _is_onnx(path: Path) -> bool:
     """Whether the file is, from end to end, protocol-buffer fields of a ModelProto, its graph (7) among them."""
     size = path.stat().st_size
     fields = set()
-    with path.open("rb") as file:
-        while file.tell() < size:
+    with open_regular(path) as file:
+        for _ in range(MOST_FIELDS):
+            if file.tell() >= size:
+                break
             tag = _varint(file)
             if tag is None or _ONNX_FIELDS.get(tag >> 3) != tag & 7:
                 return False
@@ -118,6 +121,8 @@ def _is_onnx(path: Path) -> bool:
                 if file.tell() + value > size:
                     return False
                 file.seek(value, 1)
+        else:
+            return False
     return {1, 7} <= fields
 
 
