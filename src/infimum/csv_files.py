@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,12 @@ import numpy as np
 
 from infimum.checks import Array
 from infimum.errors import InputError
-from infimum.files import read_bytes, replace_file
+from infimum.files import read_bytes
+from infimum.replacing import replace_file
 
 
 def read_csv(path: Path) -> dict[str, Array]:
-    """Columns of a CSV file with a header, as text (n,) each; spaces around entries are dropped.
+    """Columns of a CSV file with a header, as text (n,) each; spaces around entries are dropped, `safe_cells` undone.
 
     Raises InputError naming the file for other encodings than UTF-8, repeated or empty column names, rows of
     another length than the header, and a file without rows.
@@ -41,19 +43,49 @@ def read_csv(path: Path) -> dict[str, Array]:
     if len(rows) == 1:
         raise InputError(f"{path} has a header but no rows")
     columns = zip(*rows[1:], strict=True)
-    return {name: np.array([entry.strip() for entry in c]) for name, c in zip(header, columns, strict=True)}
+    return {
+        name: np.array([plain_cell(entry.strip()) for entry in c])
+        for name, c in zip(header, columns, strict=True)
+    }
 
 
 def write_csv(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
-    """Write columns of equal length under a header, replaced in one move. Numbers keep all their digits."""
+    """Write columns of equal length under a header, replaced in one move. Numbers keep all their digits.
+
+    Text that a spreadsheet would compute is written by `safe_cells`; `read_csv` gives it back.
+    """
 
     def write(temporary: Path) -> None:
         with temporary.open("w", newline="", encoding="utf-8") as file:
             rows = csv.writer(file)
             rows.writerow(columns)
-            rows.writerows(zip(*columns.values(), strict=True))
+            rows.writerows(zip(*map(safe_cells, columns.values()), strict=True))
 
     replace_file(path, write)
+
+
+_COMPUTED = re.compile(r"'*[=+\-@\t\r\n−＝＋－＠]")
+"""How text begins that a spreadsheet takes for a formula, with the apostrophes that make it plain text."""
+
+
+def safe_cells(column: Sequence[Any]) -> list[Any]:
+    """Entries as they are written to a CSV: text that begins as a formula does (= + − @) gets an apostrophe before it.
+
+    Spreadsheets run formulas of files from others, even programs. Numbers stay as they are.
+
+    >>> safe_cells(["a", "=1+1", "'=x", -1.5])
+    ['a', "'=1+1", "''=x", -1.5]
+    """
+    return [f"'{x}" if isinstance(x, str) and _COMPUTED.match(x) else x for x in column]
+
+
+def plain_cell(entry: str) -> str:
+    """The text of an entry of a CSV without that apostrophe: the inverse of `safe_cells`.
+
+    >>> plain_cell("'=1+1"), plain_cell("''=x"), plain_cell("'tis"), plain_cell("-1")
+    ('=1+1', "'=x", "'tis", '-1')
+    """
+    return entry[1:] if entry[:1] == "'" and _COMPUTED.match(entry) else entry
 
 
 def numbers(column: Array, what: str) -> Array:

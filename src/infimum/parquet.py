@@ -11,7 +11,8 @@ import numpy as np
 
 from infimum.checks import Array
 from infimum.errors import InputError
-from infimum.files import check_fits, need_pyarrow, replace_file
+from infimum.files import check_fits, need_pyarrow
+from infimum.replacing import replace_file
 
 MANIFEST = "_infimum.json"
 """What an extraction keeps beside the parts of a folder; other readers of Parquet folders pass over it."""

@@ -17,6 +17,7 @@ from conftest_types import Toy
 
 from infimum import Assessment, Outputs
 from infimum.conformal import Calibration, calibrate
+from infimum.csv_files import read_csv
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +183,8 @@ def test_score_from_labelled_arrays_to_csv(here: Path) -> None:
     cal, plain = Outputs.load(here / "cal.npz"), Outputs.load(here / "plain.npz")
     made = calibrate(cal.logits, cal.labels)
     assert [float(r["success_levels"]) for r in rows] == made.success_levels(plain.logits).tolist()
-    assert rows[5]["ids"] == "=id,5"
+    assert rows[5]["ids"] == "'=id,5"  # no formula in a spreadsheet
+    assert read_csv(here / "levels.csv")["ids"].tolist() == plain.ids.tolist()
     sets = made.prediction_sets(plain.logits, "0.2")
     assert [r["prediction_sets"] for r in rows] == [" ".join(map(str, np.flatnonzero(s))) for s in sets]
 

@@ -14,7 +14,7 @@ import typer
 from command_line import infimum, infimum_inside
 from conftest_types import Toy
 
-from infimum.cli.main import app
+from infimum.cli.app import app
 
 COMMANDS = sorted(typer.main.get_command(app).commands)
 ESCAPE = "\x1b"

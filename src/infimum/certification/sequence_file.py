@@ -19,7 +19,9 @@ from infimum.certification.labelled import Labelled
 from infimum.certification.sequence import Sequence, check_same
 from infimum.checks import Real, check_labels, check_weights, exact_fraction
 from infimum.errors import InputError
-from infimum.files import check_can_make, read_bytes, replace_file
+from infimum.files import read_bytes
+from infimum.places import check_can_make
+from infimum.replacing import replace_file
 
 SCHEMA = "infimum/sequence/1"
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from infimum.checks import Array
+from infimum.csv_files import plain_cell
 from infimum.data.base import Batch, Data, file_fingerprint, to_numpy
 from infimum.errors import InputError
 from infimum.files import read_bytes
@@ -130,7 +131,7 @@ def read_label_csv(
                     f"it begins with {','.join(columns)[:80]!r}"
                 )
             for row in rows:
-                name, text = row[key], row["label"]
+                name, text = (None if cell is None else plain_cell(cell) for cell in (row[key], row["label"]))
                 where = f"{path}: line {rows.line_num}"
                 if not name or text is None or not text.strip():
                     raise InputError(f"{where} is not complete; {key} and label are needed")
