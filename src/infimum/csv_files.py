@@ -14,6 +14,7 @@ import numpy as np
 from infimum.checks import Array
 from infimum.errors import InputError
 from infimum.files import read_bytes
+from infimum.plain_text import listed
 from infimum.replacing import replace_file
 
 
@@ -34,7 +35,7 @@ def read_csv(path: Path) -> dict[str, Array]:
         raise InputError(f"{path} is empty; a CSV file with a header was expected")
     header = [name.strip() for name in rows[0]]
     if "" in header or len(set(header)) < len(header):
-        raise InputError(f"{path}: the column names must be given and differ, not {', '.join(header)}")
+        raise InputError(f"{path}: the column names must be given and differ, not {listed(header)}")
     for number, row in enumerate(rows[1:], 2):
         if len(row) != len(header):
             raise InputError(

@@ -6,14 +6,14 @@ from infimum.plain_text import in_brief
 
 
 class InputError(ValueError):
-    """Bad input: the message names the argument, what was wrong with it, where, and what to do.
+    r"""Bad input: the message names the argument, what was wrong with it, where, and what to do.
 
     It is one printable line of at most 480 characters, whatever names and values from outside are in it.
 
     >>> from infimum import InputError
     >>> issubclass(InputError, ValueError)
     True
-    >>> str(InputError("no column 'a\\nwarning: b'"))
+    >>> str(InputError("no column 'a\nwarning: b'"))
     "no column 'a warning: b'"
     """
 

@@ -52,15 +52,15 @@ def check_places(
     read = [(flag, Path(path)) for flag, path in _each(inputs)]
     for place in written:
         for flag, path in read:
-            if _same(place.real, os.path.realpath(path)):
+            if _same(place.real, _real(path)):
                 raise InputError(
                     f"{place.flag}: {place.shown} is an input too ({flag}) and would be lost; write to another place"
                 )
-            if path.is_dir() and _inside(place.real, os.path.realpath(path)):
+            if path.is_dir() and _inside(place.real, _real(path)):
                 raise InputError(
                     f"{place.flag}: {place.shown} lies in {path}, which is an input too ({flag}); write elsewhere"
                 )
-            if place.owned and _inside(os.path.realpath(path), place.real):
+            if place.owned and _inside(_real(path), place.real):
                 raise InputError(
                     f"{place.flag}: {path} ({flag}) is an input too and lies in {place.shown}, where the output goes; "
                     "write to another place"
@@ -119,11 +119,18 @@ def _check_can_be_made(flag: str, place: Path | Folder) -> None:
 
 def _written(flag: str, place: Path | Folder) -> list[_Place]:
     if isinstance(place, Path):
-        return [_Place(flag, place, os.path.realpath(place))]
+        return [_Place(flag, place, _real(place))]
     if not place.names:
-        return [_Place(flag, place.path, os.path.realpath(place.path), owned=True)]
+        return [_Place(flag, place.path, _real(place.path), owned=True)]
     files = [place.path / name for name in place.names]
-    return [_Place(flag, file, os.path.realpath(file)) for file in files]
+    return [_Place(flag, file, _real(file)) for file in files]
+
+
+def _real(path: Path) -> str:
+    try:
+        return os.path.realpath(path)
+    except ValueError as error:  # a NUL in it
+        raise InputError(f"{str(path)!r} is no name of a file ({error})") from error
 
 
 def _same(a: str, b: str) -> bool:

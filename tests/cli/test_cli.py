@@ -317,7 +317,7 @@ def test_version_and_help(here: Path) -> None:
 
 def test_heavy_modules_load_only_when_used() -> None:
     code = (
-        "import sys, infimum, infimum.cli.main; "
+        "import sys, infimum, infimum.cli.app; "
         "print(sorted({'numpy', 'scipy', 'sklearn', 'matplotlib', 'torch', 'pyarrow'} & set(sys.modules)))"
     )
     done = subprocess.run(

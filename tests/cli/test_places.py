@@ -110,7 +110,11 @@ def checked(tmp_path: Path, infimum: Run) -> Any:
 @pytest.mark.parametrize("command", sorted(BASE))
 def test_no_output_is_an_input(command: str, alias: str, tmp_path: Path, inside: Any) -> None:
     tried = 0
+    # Every pair once; by their other names only with the first of the inputs, since one function tells them apart.
+    first = min(read for read, _ in cases(command) if read not in ("--factory", "--preprocess"))
     for number, (read, written) in enumerate(cases(command)):
+        if alias != "same" and read != first:
+            continue
         code = read in ("--factory", "--preprocess")
         if code and (written in ("--out", "--head-out") and command != "calibrate"):
             continue  # their names end otherwise

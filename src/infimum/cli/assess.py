@@ -19,6 +19,7 @@ from infimum.cli.network import NetworkOptions, image_options, outputs_of, unles
 from infimum.cli.pictures import Images, add_pictures, check_images
 from infimum.cli.progress import assessing_progress
 from infimum.errors import InputError
+from infimum.plain_text import listed
 
 if TYPE_CHECKING:
     from infimum.results import Assessment
@@ -290,7 +291,7 @@ def assess(
     if manifold_data is not None:
         arrays = read_arrays(manifold_data)
         if "features" not in arrays:
-            raise InputError(f"{manifold_data} has no 'features'; it holds: {', '.join(arrays) or 'nothing'}")
+            raise InputError(f"{manifold_data} has no 'features'; it holds: {listed(arrays)}")
         features = arrays["features"]
     silent = quiet or json == "-"
     files = {"calibration": calibration, "operation": operation, "tuning": tuning}

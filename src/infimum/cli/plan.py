@@ -131,8 +131,8 @@ def _select(operation: Outputs, calibration: Path, n: int, out: Path, seed: int,
         )
     drawn = select(operation, calibration_from(calibration), n, seed=seed)
     drawn.save(out)
-    for note in drawn.notes:
-        typer.echo(f"warning: {note}", err=True)
+    for text in drawn.notes:
+        note("warning", text, err=True)
     if not quiet:
         count = np.bincount(drawn.stratum)
         strata = "1 stratum" if len(count) == 1 else f"{len(count)} strata"
