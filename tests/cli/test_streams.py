@@ -67,7 +67,7 @@ def test_help_without_a_reader(here: Path) -> None:
 def test_a_full_disk_at_stdout_is_an_error(here: Path) -> None:
     done = shell(f"infimum {CERTIFY} 0.999 >/dev/full; echo $?; infimum --help >/dev/full; echo $?", here)
     assert done.stdout == b"2\n2\n"
-    assert done.stderr == b"infimum: [Errno 28] No space left on device\n" * 2
+    assert done.stderr == b"infimum: stdout: No space left on device\n" * 2
 
 
 def test_json_wants_stdout(here: Path) -> None:

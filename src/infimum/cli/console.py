@@ -46,6 +46,8 @@ class _Pipe(io.FileIO):
         except self.forgiven:
             self.gone = True
             return len(data)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, "stdout") from error
 
 
 class Streams:

@@ -45,7 +45,7 @@ def _run() -> int:
         return _end(2, str(error))
     except OSError as error:  # stdout on a full disk is one
         console.forget()
-        return _end(2, str(error))
+        return _end(2, f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except MemoryError as error:
         return _end(2, f"not enough memory ({error})")
     except SystemExit as asked:  # typer's own, say of completion; its 1 would say that a target is not met

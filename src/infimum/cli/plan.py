@@ -11,6 +11,7 @@ from infimum.cli import options as o
 from infimum.cli.certify import calibration_from
 from infimum.cli.console import json_file, note, say, say_json
 from infimum.errors import InputError
+from infimum.plain_text import printable
 
 if TYPE_CHECKING:
     from infimum.outputs import Outputs
@@ -136,8 +137,8 @@ def _select(operation: Outputs, calibration: Path, n: int, out: Path, seed: int,
     if not quiet:
         count = np.bincount(drawn.stratum)
         strata = "1 stratum" if len(count) == 1 else f"{len(count)} strata"
+        note("written", f"{out}, {n} of {len(operation)} inputs from {strata} ({', '.join(map(str, count))})")
         say(
-            f"written: {out}, {n} of {len(operation)} inputs from {strata} ({', '.join(map(str, count))})\n"
             "Fill in `label` (or `correct`) from the top; rows not labelled yet stay blank at the end. Then:\n"
-            f"infimum certify --labels {out} --target …"
+            f"infimum certify --labels {printable(str(out))} --target …"
         )
