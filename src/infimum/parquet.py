@@ -195,7 +195,12 @@ def write_parquet(path: str | Path, arrays: Mapping[str, Array]) -> None:
         table = table.replace_schema_metadata(
             {"infimum.class_names": json.dumps(arrays["class_names"].tolist())}
         )
-    replace_file(Path(path), lambda temporary: pq.write_table(table, temporary, write_page_checksum=True))
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as file:  # pyarrow takes only names that are UTF-8
+            pq.write_table(table, file, write_page_checksum=True)
+
+    replace_file(Path(path), write)
 
 
 def _open(path: Path, mapped: bool = True) -> Any:

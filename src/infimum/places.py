@@ -75,6 +75,8 @@ def check_places(
 
 def check_can_make(path: Path, *, directory: bool = False) -> None:
     """See, before work is spent, that a file (or directory) can be made at `path`; nothing is left behind."""
+    if directory and path.suffix == ".parquet" and not _is_utf8(path):  # its parts are read again by pyarrow
+        raise InputError(f"{path} has a name that is not UTF-8; choose another")
     if path.exists() and path.is_dir() != directory:
         wanted, there = ("directory", "file") if directory else ("file", "directory")
         raise InputError(f"{path} is a {there}; a {wanted} is to be written there")
@@ -94,6 +96,14 @@ def check_can_make(path: Path, *, directory: bool = False) -> None:
             pass
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _is_utf8(path: Path) -> bool:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _each(given: Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -280,3 +280,17 @@ def test_parts_are_written_through_no_link(out: str, tmp_path: Path) -> None:
     (tmp_path / "y.npz.parts").symlink_to(tmp_path)
     with pytest.raises(InputError, match="is a link"):
         PartFolder(tmp_path / "y.npz.parts", "npz").begin({}, resume=True)
+
+
+@pytest.mark.parametrize("name", ["networks", "figures", "table.md"])
+def test_a_study_is_written_through_no_link(name: str, tmp_path: Path, inside: Any) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / name).symlink_to(tmp_path / "elsewhere")
+    assert f"study/{name} is a link" in inside("reproduce", {"--out": "study"})
+
+
+def test_a_folder_of_parquet_has_a_name_that_it_can_be_read_by(tmp_path: Path, inside: Any) -> None:
+    (tmp_path / "o.npz").write_bytes(b"kept")
+    said = inside("score", {"--out": os.fsdecode(b"\xff.parquet")})
+    assert "has a name that is not UTF-8" in said

@@ -55,11 +55,14 @@ def reproduce(
     """
     from infimum.evaluation.study import reproduce as run
     from infimum.places import Folder, check_places
+    from infimum.replacing import refuse_links
 
     tables = ("README.md", "table.json", "table.md", "table.tex")
     check_places(
         {"--out": [Folder(out, tables), Folder(out / "networks"), Folder(out / "figures")]}, {"--data": data}
     )
+    for inside in ("networks", "figures"):
+        refuse_links(out, inside)
     began = time.monotonic()
 
     def report(text: str) -> None:

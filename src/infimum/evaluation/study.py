@@ -25,7 +25,7 @@ from infimum.evaluation.page import page
 from infimum.evaluation.stages import Stage, repetitions, retrained
 from infimum.files import write_bytes
 from infimum.models.torch_run import import_torch
-from infimum.replacing import make_directory
+from infimum.replacing import make_directory, together, write_files
 
 QUICK_SHARE = 10
 """--quick takes every tenth image."""
@@ -180,16 +180,20 @@ def _write(
     provenance: dict[str, Any],
 ) -> None:
     table = {"schema": tables.SCHEMA, "networks": rows, "provenance": provenance}
-    write_bytes(out / "table.json", (json.dumps(table, indent=1) + "\n").encode())
     parts = [
         f"<!-- made by infimum reproduce -->\n\n## {mode}\n\n{tables.markdown(rows, mode)}" for mode in MODES
     ]
-    write_bytes(out / "table.md", "\n".join(parts).encode())
-    write_bytes(out / "table.tex", tables.latex(rows).encode())
-    make_directory(out / "figures")
-    for mode in MODES:
-        draw(found, mode, out / "figures")
-    write_bytes(out / "README.md", page(rows, found, explained, provenance).encode())
+    texts = {
+        "table.json": json.dumps(table, indent=1) + "\n",
+        "table.md": "\n".join(parts),
+        "table.tex": tables.latex(rows),
+        "README.md": page(rows, found, explained, provenance),
+    }
+    with together():
+        make_directory(out / "figures")
+        for mode in MODES:
+            draw(found, mode, out / "figures")
+        write_files(out, {name: text.encode() for name, text in texts.items()})
 
 
 def _memory() -> float:
