@@ -23,7 +23,7 @@ from infimum.plain_text import in_brief, printable
 
 _TABLE = """
 α alpha β beta γ gamma δ delta ε epsilon η eta θ theta κ kappa λ lambda μ mu µ mu ξ xi π pi ρ rho σ sigma τ tau
-φ phi ψ psi Π product Σ sum Φ Phi ∑ sum √ sqrt ∞ inf ∈ in ∝ ~ ∫ integral
+φ phi ψ psi Π product ∏ product Σ sum Φ Phi ∑ sum √ sqrt ∞ inf ∈ in ∝ ~ ∫ integral
 ≥ >= ≤ <= ≠ != ≈ ~ × x ± +- ÷ / · . • * → -> ← <- ⇔ <=> ‖ || ⌈ ceil( ⌉ ) ⌊ floor( ⌋ ) ⁄ /
 – - — - − - ‑ - … ... “ " ” " „ " ‘ ' ’ ' « " » " ✓ ok ✗ no § section ° degrees
 ¹ ^1 ² ^2 ³ ^3 ⁸ ^8 ⁻ ^- ₊ + │ | ─ - ╭ + ╮ + ╰ + ╯ +
@@ -153,7 +153,7 @@ def _ascii(letter: str) -> str:
     parts = unicodedata.normalize("NFKD", letter)
     if parts != letter:
         return "".join(map(_ascii, parts))
-    return "" if unicodedata.combining(letter) else "?"
+    return "" if unicodedata.category(letter) in ("Mn", "Me", "Cf") else "?"  # accents and joiners
 
 
 def _handle(error: UnicodeError) -> tuple[str, int]:
