@@ -246,7 +246,7 @@ def test_names_from_outside_are_harmless_where_they_are_printed(infimum: Run, tm
     np.savez(tmp_path / "names.npz", **{HOSTILE[:200]: np.zeros(3), "labels": np.zeros(3, int)})
     np.savez(tmp_path / "many.npz", **{f"array {i:03d}": np.zeros(1) for i in range(200)})
     (tmp_path / "header.csv").write_text(f'"{HOSTILE}",correct\n1,1\n')
-    (tmp_path / "twice.csv").write_text(f'id,correct\n"{HOSTILE}",1\n"{HOSTILE}",1\n')
+    (tmp_path / "twice.csv").write_text(f'id,correct\n"{HOSTILE}",1\n"{HOSTILE}",0\n')
     for command in (
         ("assess", "--calibration", "names.npz", "--operation", "names.npz"),
         ("assess", "--calibration", "many.npz", "--operation", "names.npz"),
