@@ -22,7 +22,7 @@ from sampling_data import features, head
 from timing import machine, print_table
 
 from infimum import Outputs, Stopping, assess
-from infimum.cli.main import app
+from infimum.cli.app import app
 
 
 def top_functions(work: Callable[[], object], top: int) -> tuple[float, list[tuple[str, float]]]:

@@ -150,7 +150,7 @@ def test_quoted_figures_are_replaced_by_name() -> None:
 
 
 def test_every_command_and_option_is_in_the_reference() -> None:
-    from infimum.cli.main import app
+    from infimum.cli.app import app
 
     text = runpy.run_path(str(SCRIPTS / "commands.py"))["reference"]()
     for command in app.registered_commands:

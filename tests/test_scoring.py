@@ -19,6 +19,7 @@ from conftest_types import Toy
 import infimum.scoring as scoring
 from infimum import InputError, Outputs
 from infimum.conformal import Calibration, calibrate
+from infimum.csv_files import read_csv
 from infimum.models.parts import PartFolder
 from infimum.scoring import FileSource, PartScorer, Table, score_to_file
 
@@ -87,7 +88,8 @@ def test_csv_has_a_line_per_input(cal: Calibration, ops: Outputs, tmp_path: Path
     with (tmp_path / "levels.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [float(row["success_levels"]) for row in rows] == want["success_levels"].tolist()
-    assert [row["ids"] for row in rows] == want["ids"].tolist()
+    assert [row["ids"] for row in rows] == [f"'{name}" for name in want["ids"].tolist()]  # no formulas
+    assert read_csv(tmp_path / "levels.csv")["ids"].tolist() == want["ids"].tolist()
     assert [row["prediction_sets"] for row in rows] == [
         " ".join(map(str, np.flatnonzero(row))) for row in want["prediction_sets"]
     ]

@@ -66,7 +66,7 @@ def section(name: str, command: Callable[..., Any]) -> list[str]:
 
 def reference() -> str:
     """Every command with its description, example and options, as Markdown."""
-    from infimum.cli.main import app
+    from infimum.cli.app import app
 
     functions = {command.callback.__name__: command.callback for command in app.registered_commands}  # type: ignore[union-attr]
     return "\n".join(line for name in sorted(functions) for line in section(name, functions[name]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,15 +14,16 @@ import numpy as np
 
 from infimum.checks import Array
 from infimum.errors import InputError
-from infimum.files import replace_file
+from infimum.plain_text import listed
 from infimum.regular import read_whole
+from infimum.replacing import replace_file
 
 LARGEST = 2**30
 """Bytes of a table that people fill in by hand, at most."""
 
 
 def read_csv(path: Path) -> dict[str, Array]:
-    """Columns of a CSV file with a header, as text (n,) each; spaces around entries are dropped.
+    """Columns of a CSV file with a header, as text (n,) each; spaces around entries are dropped, `safe_cells` undone.
 
     Raises InputError naming the file for other encodings than UTF-8, repeated or empty column names, rows of
     another length than the header, and a file without rows.
@@ -31,7 +33,7 @@ def read_csv(path: Path) -> dict[str, Array]:
         raise InputError(f"{path} is empty; a CSV file with a header was expected")
     header = check_header(rows[0], path)
     if "" in header:
-        raise InputError(f"{path}: the column names must be given, not {', '.join(header)}")
+        raise InputError(f"{path}: the column names must be given, not {listed(header)}")
     for number, row in enumerate(rows[1:], 2):
         if len(row) != len(header):
             raise InputError(
@@ -40,7 +42,10 @@ def read_csv(path: Path) -> dict[str, Array]:
     if len(rows) == 1:
         raise InputError(f"{path} has a header but no rows")
     columns = zip(*rows[1:], strict=True)
-    return {name: np.array([entry.strip() for entry in c]) for name, c in zip(header, columns, strict=True)}
+    return {
+        name: np.array([plain_cell(entry.strip()) for entry in c])
+        for name, c in zip(header, columns, strict=True)
+    }
 
 
 def csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -72,15 +77,42 @@ def check_header(row: list[str], path: Path) -> list[str]:
 
 
 def write_csv(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
-    """Write columns of equal length under a header, replaced in one move. Numbers keep all their digits."""
+    """Write columns of equal length under a header, replaced in one move. Numbers keep all their digits.
+
+    Text that a spreadsheet would compute is written by `safe_cells`; `read_csv` gives it back.
+    """
 
     def write(temporary: Path) -> None:
         with temporary.open("w", newline="", encoding="utf-8") as file:
             rows = csv.writer(file)
             rows.writerow(columns)
-            rows.writerows(zip(*columns.values(), strict=True))
+            rows.writerows(zip(*map(safe_cells, columns.values()), strict=True))
 
     replace_file(path, write)
+
+
+_COMPUTED = re.compile(r"'*[=+\-@\t\r\n−＝＋－＠]")
+"""How text begins that a spreadsheet takes for a formula, with the apostrophes that make it plain text."""
+
+
+def safe_cells(column: Sequence[Any]) -> list[Any]:
+    """Entries as they are written to a CSV: text that begins as a formula does (= + − @) gets an apostrophe before it.
+
+    Spreadsheets run formulas of files from others, even programs. Numbers stay as they are.
+
+    >>> safe_cells(["a", "=1+1", "'=x", -1.5])
+    ['a', "'=1+1", "''=x", -1.5]
+    """
+    return [f"'{x}" if isinstance(x, str) and _COMPUTED.match(x) else x for x in column]
+
+
+def plain_cell(entry: str) -> str:
+    """The text of an entry of a CSV without that apostrophe: the inverse of `safe_cells`.
+
+    >>> plain_cell("'=1+1"), plain_cell("''=x"), plain_cell("'tis"), plain_cell("-1")
+    ('=1+1', "'=x", "'tis", '-1')
+    """
+    return entry[1:] if entry[:1] == "'" and _COMPUTED.match(entry) else entry
 
 
 def numbers(column: Array, what: str) -> Array:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from infimum.plain_text import in_brief
+
 
 class InputError(ValueError):
-    """Bad input: the message names the argument, what was wrong with it, where, and what to do.
+    r"""Bad input: the message names the argument, what was wrong with it, where, and what to do.
+
+    It is one printable line of at most 480 characters, whatever names and values from outside are in it.
 
     >>> from infimum import InputError
     >>> issubclass(InputError, ValueError)
     True
+    >>> str(InputError("no column 'a\nwarning: b'"))
+    "no column 'a warning: b'"
     """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(in_brief(message))
 
 
 class MissingExtraError(InputError):

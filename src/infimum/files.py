@@ -1,15 +1,13 @@
 """Named arrays in files: npz, safetensors, Parquet, told apart by content. Files from others are untrusted.
 
-Nothing is unpickled, sizes are checked before memory is taken, and writing goes to a temporary name first.
+Nothing is unpickled, and sizes are checked before memory is taken. How files are replaced: `replacing`.
 """
 
 from __future__ import annotations
 
 import json
-import logging
 import os
-import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +16,7 @@ import numpy as np
 from infimum.checks import Array
 from infimum.errors import InputError, MissingExtraError
 from infimum.regular import open_regular, read_whole
-
-logger = logging.getLogger("infimum")
+from infimum.replacing import replace_file
 
 READABLE = "npz, safetensors or Parquet"
 
@@ -135,11 +132,19 @@ def write_npz(path: str | Path, arrays: Mapping[str, Array]) -> None:
 
 def write_safetensors(path: str | Path, arrays: Mapping[str, Array], metadata: Mapping[str, str]) -> None:
     """Write arrays to a safetensors file, replaced in one move."""
+    from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
     # safetensors writes memory as it lies: an array in Fortran order would come back with its numbers mixed up.
     ordered = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    replace_file(Path(path), lambda temporary: save_file(ordered, temporary, dict(metadata)))
+
+    def write(temporary: Path) -> None:
+        try:
+            save_file(ordered, temporary, dict(metadata))
+        except SafetensorError as error:  # a full disk, which others tell by an OSError
+            raise OSError(str(error)) from error
+
+    replace_file(Path(path), write)
 
 
 def json_text(document: Any) -> str:
@@ -158,73 +163,6 @@ def json_text(document: Any) -> str:
 def write_bytes(path: str | Path, data: bytes) -> None:
     """Write a file, replaced in one move."""
     replace_file(Path(path), lambda temporary: temporary.write_bytes(data))
-
-
-def replace_file(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a temporary file beside `path`, then rename it: the old file or the new one, never half."""
-    path = Path(
-        os.path.realpath(path)
-    )  # through a symbolic link: the file it names is replaced, not the link
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path} is not a regular file (a device, pipe or directory) and is not replaced")
-    temporary: Path | None = None
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-        os.close(handle)
-        temporary = Path(name)
-        write(temporary)
-        temporary.chmod(0o666 & ~_umask())
-        os.replace(temporary, path)
-        temporary = None
-        logger.info("wrote %r", str(path))
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def make_directory(directory: Path) -> None:
-    """Make a directory and those above it; InputError if a file is in the way or it is not allowed."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{directory} cannot be made: {error.strerror or error}") from error
-
-
-def check_can_make(path: Path, *, directory: bool = False, inputs: Iterable[Path | None] = ()) -> None:
-    """See, before work is spent, that a file (or directory) can be made at `path` and is none of the `inputs`.
-
-    Nothing is left behind.
-    """
-    for given in inputs:
-        if given is not None and path.resolve() == given.resolve():
-            raise InputError(f"{path} is an input too and would be lost; write to another file")
-    if path.exists() and path.is_dir() != directory:
-        wanted, there = ("directory", "file") if directory else ("file", "directory")
-        raise InputError(f"{path} is a {there}; a {wanted} is to be written there")
-    if path.exists() and not path.is_file() and not path.is_dir():
-        raise InputError(
-            f"{path} is a device or pipe and is not written to; - stands for stdout where that is possible"
-        )
-    place = path.absolute() if directory else path.absolute().parent
-    if not directory and not place.is_dir():
-        raise InputError(f"{path} cannot be written: there is no directory {place}")
-    while not place.is_dir():
-        if place.exists():
-            raise InputError(f"{path} cannot be made: {place} is a file")
-        place = place.parent
-    try:
-        with tempfile.TemporaryFile(dir=place):
-            pass
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def need_pyarrow() -> None:

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from infimum.checks import Array, check_finite, check_matrix, check_vector
 from infimum.errors import InputError
 from infimum.files import array_names, read_arrays, write_npz, write_safetensors
+from infimum.plain_text import listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,7 @@ class Head:
         """Read `weight` (K, d) and `bias` (K,) from npz, safetensors or Parquet; no bias means zero."""
         arrays = read_arrays(path, ("weight", "bias"))
         if "weight" not in arrays:
-            raise InputError(f"{path} has no 'weight'; it holds: {', '.join(array_names(path)) or 'nothing'}")
+            raise InputError(f"{path} has no 'weight'; it holds: {listed(array_names(path))}")
         return Head(arrays["weight"], arrays.get("bias"), name=str(path))
 
     def save(self, path: str | Path) -> None:

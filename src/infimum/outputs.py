@@ -22,6 +22,7 @@ from infimum.checks import (
 )
 from infimum.errors import InputError
 from infimum.files import array_names, read_arrays, write_npz, write_safetensors
+from infimum.plain_text import listed
 
 logger = logging.getLogger("infimum")
 
@@ -166,7 +167,7 @@ class Outputs:
         name = str(path) if name is None else name
         given = [key for key in ("logits", *PROBABILITIES) if key in arrays]
         if not given:
-            there = ", ".join(array_names(path)) or "nothing"
+            there = listed(array_names(path))
             raise InputError(f"{name} has no 'logits' and no 'probabilities'; it holds: {there}")
         logger.info("read %r: %s", str(path), ", ".join(f"{k} {v.shape}" for k, v in arrays.items()))
         others = {k: arrays.get(k) for k in (*ABOUT_ROWS, "class_names", "weights")}

@@ -13,8 +13,9 @@ import numpy as np
 from infimum.checks import Array
 from infimum.documents import RECORD, parse_json, read_json
 from infimum.errors import InputError
-from infimum.files import check_fits, need_pyarrow, replace_file
+from infimum.files import check_fits, need_pyarrow
 from infimum.regular import check_regular
+from infimum.replacing import replace_file
 
 MANIFEST = "_infimum.json"
 """What an extraction keeps beside the parts of a folder; other readers of Parquet folders pass over it."""
@@ -183,7 +184,12 @@ def write_parquet(path: str | Path, arrays: Mapping[str, Array]) -> None:
         table = table.replace_schema_metadata(
             {"infimum.class_names": json.dumps(arrays["class_names"].tolist())}
         )
-    replace_file(Path(path), lambda temporary: pq.write_table(table, temporary, write_page_checksum=True))
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as file:  # pyarrow takes only names that are UTF-8
+            pq.write_table(table, file, write_page_checksum=True)
+
+    replace_file(Path(path), write)
 
 
 def _open(path: Path) -> Any:

@@ -11,7 +11,7 @@ from infimum.conformal.summary import StandardError
 from infimum.diagnostics.base import Curves, Diagnostics
 from infimum.documents import RECORD, read_json
 from infimum.errors import InputError
-from infimum.files import json_text, write_bytes
+from infimum.files import json_text
 from infimum.manifold.base import ManifoldFit
 from infimum.manifold.fidelity import Fidelity
 from infimum.manifold.selection import Selection
@@ -20,6 +20,9 @@ from infimum.sampling import Batch
 from infimum.typed import check_ranges, check_types
 
 SCHEMA = "infimum/assessment/1"
+
+WRITTEN = ("assessment.json", "report.html", "report.md")
+"""What an assessment is saved as."""
 
 
 @dataclass(frozen=True)
@@ -232,20 +235,18 @@ class Assessment:
         return made
 
     def save(self, directory: str | Path) -> None:
-        """Write `assessment.json`, `report.html` and `report.md` into a directory, each replaced in one move."""
-        from infimum.files import make_directory
+        """Write `assessment.json`, `report.html` and `report.md` into a directory: all of them, or none."""
+        from infimum.replacing import together, write_files
         from infimum.report import write_reports
 
-        directory = Path(directory)
-        make_directory(directory)
-        write_bytes(directory / "assessment.json", self.to_json().encode())
-        write_reports(self, directory)
+        with together():
+            write_files(Path(directory), {WRITTEN[0]: self.to_json().encode()})
+            write_reports(self, directory)
 
     @staticmethod
     def load(path: str | Path) -> Assessment:
         """Read an assessment.json, or the directory that holds one."""
-        path = Path(path)
-        path = path / "assessment.json" if path.is_dir() else path
+        path = assessment_file(path)
         document = read_json(path, RECORD)
         try:
             return Assessment.from_dict(document)
@@ -257,3 +258,9 @@ class Assessment:
         from infimum.report.text import to_text
 
         return to_text(self)
+
+
+def assessment_file(path: str | Path) -> Path:
+    """The file itself, or the assessment.json of a directory."""
+    path = Path(path)
+    return path / WRITTEN[0] if path.is_dir() else path

@@ -22,14 +22,17 @@ from infimum.checks import Array
 from infimum.conformal import Calibration
 from infimum.conformal.calibration import ErrorLevel
 from infimum.conformal.success import Empty, Step, levels_of
+from infimum.csv_files import safe_cells
 from infimum.data.base import path_fingerprint
 from infimum.errors import InputError
-from infimum.files import replace_file
 from infimum.mapped import map_npz
 from infimum.models.assembly import assemble
+from infimum.models.extraction import places_of
 from infimum.models.finished import check_settings, read_settings
 from infimum.models.parts import PartFolder
 from infimum.outputs import Outputs
+from infimum.places import check_places
+from infimum.replacing import replace_file
 from infimum.stream import open_stream
 
 NUMBERS = 2**22
@@ -180,6 +183,7 @@ def score_to_file(
 
     Raises InputError for what cannot be read or does not fit.
     """
+    check_places({"out": places_of(out)}, {"source": source.path if isinstance(source, FileSource) else None})
     n, n_classes = source.open()
     if n_classes != calibration.n_classes:
         raise InputError(f"the inputs have {n_classes} classes, the calibration has {calibration.n_classes}")
@@ -282,7 +286,7 @@ def _write_csv(path: Path, parts: list[Path]) -> None:
                 columns = [
                     [" ".join(map(str, np.flatnonzero(row))) for row in column[start : start + size]]
                     if name == "prediction_sets"
-                    else column[start : start + size].tolist()
+                    else safe_cells(column[start : start + size].tolist())
                     for name, column in table.items()
                 ]
                 rows.writerows(zip(*columns, strict=True))

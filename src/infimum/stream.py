@@ -16,6 +16,7 @@ from infimum.checks import Array, check_weights
 from infimum.errors import InputError
 from infimum.files import array_names, read_bytes
 from infimum.outputs import ABOUT_ROWS, NAMES, PROBABILITIES, Outputs
+from infimum.plain_text import listed
 from infimum.threads import read_ahead
 
 BLOCK = 2**20
@@ -162,9 +163,7 @@ def _stream(name: str, n: int, read: Read, names: list[str], progress: Progress 
     given = [key for key in ("logits", *PROBABILITIES) if key in names]
     if not given:
         there = [key for key in names if key != "class_names"]
-        raise InputError(
-            f"{name} has no 'logits' and no 'probabilities'; it holds: {', '.join(there) or 'nothing'}"
-        )
+        raise InputError(f"{name} has no 'logits' and no 'probabilities'; it holds: {listed(there)}")
     if n == 0:
         raise InputError(f"{name} is empty")
     left = {"weights", *given[1:]}

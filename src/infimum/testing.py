@@ -12,8 +12,8 @@ from infimum.identity import unlabelled_rows
 from infimum.labelled_sets import without_copies
 from infimum.measured import Measured, measured_beside
 from infimum.outputs import Outputs, check_one_network
+from infimum.plain_text import printable
 from infimum.rounding import floor4, percent, unrounded
-from infimum.wording import printable
 
 
 def assert_reliable(

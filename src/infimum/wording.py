@@ -1,8 +1,9 @@
-"""Words that every format shares: what a method is called, what a test found, text from outside made harmless."""
+"""Words that every format shares: what a method is called, what a test found."""
 
 from __future__ import annotations
 
 from infimum.bounds import Exchangeability
+from infimum.plain_text import printable
 
 METHODS = {
     "clopper_pearson": "Clopper–Pearson",
@@ -38,18 +39,4 @@ def alike(found: Exchangeability) -> str:
     return (
         f"Calibration against operation: no difference found ({found.in_words}; {compared}), which is no proof "
         "that there is none."
-    )
-
-
-def printable(text: str) -> str:
-    r"""Text from outside in one line, what cannot be shown (control characters, halves of letters) replaced.
-
-    The joiners that Persian, Indic scripts and emoji need stay; marks that turn the direction of text do not.
-
-    >>> printable("a\x1b[2J\nb")
-    'a�[2J b'
-    """
-    return "".join(
-        c if c.isprintable() or c in "\u200c\u200d" else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}"
-        for c in text
     )

@@ -17,6 +17,7 @@ from conftest_types import Toy
 
 from infimum import Assessment, Outputs
 from infimum.conformal import Calibration, calibrate
+from infimum.csv_files import read_csv
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +183,8 @@ def test_score_from_labelled_arrays_to_csv(here: Path) -> None:
     cal, plain = Outputs.load(here / "cal.npz"), Outputs.load(here / "plain.npz")
     made = calibrate(cal.logits, cal.labels)
     assert [float(r["success_levels"]) for r in rows] == made.success_levels(plain.logits).tolist()
-    assert rows[5]["ids"] == "=id,5"
+    assert rows[5]["ids"] == "'=id,5"  # no formula in a spreadsheet
+    assert read_csv(here / "levels.csv")["ids"].tolist() == plain.ids.tolist()
     sets = made.prediction_sets(plain.logits, "0.2")
     assert [r["prediction_sets"] for r in rows] == [" ".join(map(str, np.flatnonzero(s))) for s in sets]
 
@@ -315,7 +317,7 @@ def test_version_and_help(here: Path) -> None:
 
 def test_heavy_modules_load_only_when_used() -> None:
     code = (
-        "import sys, infimum, infimum.cli.main; "
+        "import sys, infimum, infimum.cli.app; "
         "print(sorted({'numpy', 'scipy', 'sklearn', 'matplotlib', 'torch', 'pyarrow'} & set(sys.modules)))"
     )
     done = subprocess.run(

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import infimum.models
 from infimum import Head, InputError
-from infimum.cli.main import app
+from infimum.cli.app import app
 from infimum.models import Cut, NetworkAdapter
 
 W = np.eye(3, 4)

@@ -11,7 +11,7 @@ from typing import Protocol
 import pytest
 from typer.testing import CliRunner, Result
 
-from infimum.cli.main import app
+from infimum.cli.app import app
 from infimum.cli.main import run as run_main
 
 CODE = "from infimum.cli.main import run; run()"

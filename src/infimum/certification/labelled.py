@@ -18,6 +18,7 @@ from infimum.errors import InputError
 from infimum.files import array_names, read_arrays
 from infimum.identity import copies_within
 from infimum.outputs import PROBABILITIES, Outputs
+from infimum.plain_text import listed
 from infimum.rows import Identity, Rows
 
 TRUE = ("1", "1.0", "true", "yes", "right", "correct")
@@ -137,7 +138,7 @@ def _from_table(columns: Mapping[str, Array], what: str) -> Labelled:
     if len(filled) == 2:
         raise InputError(f"{what} has both 'correct' and 'label' filled in; give one of them")
     if not filled:
-        there = ", ".join(columns) or "nothing"
+        there = listed(columns)
         raise InputError(
             f"{what} has no labels: fill in 'label' (beside 'predicted') or 'correct'; or give logits and labels. "
             f"It holds: {there}"

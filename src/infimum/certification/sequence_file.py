@@ -20,7 +20,8 @@ from infimum.certification.sequence import Sequence, check_same
 from infimum.checks import Real, check_labels, check_weights, exact_fraction
 from infimum.documents import read_json
 from infimum.errors import InputError
-from infimum.files import check_can_make, replace_file
+from infimum.places import check_can_make
+from infimum.replacing import replace_file
 
 SCHEMA = "infimum/sequence/1"
 

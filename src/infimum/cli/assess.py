@@ -14,17 +14,18 @@ import typer
 
 from infimum.cli import network_options as n
 from infimum.cli import options as o
-from infimum.cli.network import NetworkOptions, image_options, outputs_of
+from infimum.cli.console import json_file, note, say, say_json
+from infimum.cli.network import NetworkOptions, image_options, outputs_of, unless_none
 from infimum.cli.pictures import Images, add_pictures, check_images
 from infimum.cli.progress import assessing_progress
 from infimum.errors import InputError
+from infimum.plain_text import listed
 
 if TYPE_CHECKING:
     from infimum.results import Assessment
 
 MANIFOLD = "Manifold and sampling"
 ALIKE = "Are the inputs alike"
-WRITTEN = ("assessment.json", "report.html", "report.md")
 
 
 class ManifoldName(StrEnum):
@@ -253,31 +254,48 @@ def assess(
     clopper_pearson decides is it read whole.
     """
     import infimum
-    from infimum.files import array_names, check_can_make, read_arrays, write_bytes
+    from infimum.files import array_names, read_arrays, write_bytes
+    from infimum.places import Folder, check_places
+    from infimum.replacing import together
+    from infimum.results import WRITTEN
     from infimum.stream import OutputsStream
 
     if require_alike and not exchangeability:
         raise InputError("--require-alike needs the test that --no-exchangeability leaves out")
-    if out is not None:
-        check_can_make(out, directory=True)
-    if json is not None and json != "-":
-        check_can_make(Path(json), inputs=(calibration, operation, tuning, head, manifold_data))
-    if junit is not None:
-        check_can_make(junit, inputs=(calibration, operation, tuning, head, manifold_data))
+    how_read = image_options(resize, crop, mean, std, image_mode, layout)
+    network = NetworkOptions(
+        model, factory, weights, head_layer, device.value, trust, batch_size, preprocess, skip_bad, how_read
+    )
+    json_to = json_file(json)
+    check_places(
+        {"--out": None if out is None else Folder(out, WRITTEN), "--json": json_to, "--junit": junit},
+        {
+            "--calibration": calibration,
+            "--operation": operation,
+            "--tuning": tuning,
+            "--calibration-data": calibration_data,
+            "--operation-data": operation_data,
+            "--tuning-data": tuning_data,
+            "--calibration-labels": unless_none(calibration_labels),
+            "--operation-labels": unless_none(operation_labels),
+            "--tuning-labels": unless_none(tuning_labels),
+            "--head": head,
+            "--manifold-data": manifold_data,
+            "--images": unless_none(images),
+            **network.files,
+        },
+    )
     check_images(images, out)
     start = time.perf_counter()
     features = None
     if manifold_data is not None:
         arrays = read_arrays(manifold_data, ["features"])
         if "features" not in arrays:
-            there = ", ".join(array_names(manifold_data)) or "nothing"
-            raise InputError(f"{manifold_data} has no 'features'; it holds: {there}")
+            raise InputError(
+                f"{manifold_data} has no 'features'; it holds: {listed(array_names(manifold_data))}"
+            )
         features = arrays["features"]
     silent = quiet or json == "-"
-    how_read = image_options(resize, crop, mean, std, image_mode, layout)
-    network = NetworkOptions(
-        model, factory, weights, head_layer, device.value, trust, batch_size, preprocess, skip_bad, how_read
-    )
     files = {"calibration": calibration, "operation": operation, "tuning": tuning}
     data = {
         "calibration": (calibration_data, calibration_labels),
@@ -320,19 +338,21 @@ def assess(
         )
     command = shlex.join(["infimum", *sys.argv[1:]])
     result = replace(result, provenance={**result.provenance, "command": command})
-    if out is not None:
-        result.save(out)
-        add_pictures(result, out, images, operation_data, silent)
-    if junit is not None:
-        _write_junit(result, junit, require_alike, time.perf_counter() - start)
-    if json == "-":
-        sys.stdout.write(result.to_json())
-    elif json is not None:
-        write_bytes(json, result.to_json().encode())
-    if json != "-" and not quiet:
-        typer.echo(result.summary())
+    with together():
         if out is not None:
-            typer.echo(f"written: {', '.join(str(out / name) for name in WRITTEN)}")
+            result.save(out)
+        if junit is not None:
+            _write_junit(result, junit, require_alike, time.perf_counter() - start)
+        if json_to is not None:
+            write_bytes(json_to, result.to_json().encode())
+    if out is not None:  # the assessment is safe on disk now
+        add_pictures(result, out, images, operation_data, silent)
+    if json == "-":
+        say_json(result.to_json())
+    elif not quiet:
+        say(result.summary())
+        if out is not None:
+            note("written", ", ".join(str(out / name) for name in WRITTEN))
     if result.interrupted:
         raise typer.Exit(130)
     if result.target is not None and not result.target.met:

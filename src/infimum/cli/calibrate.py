@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from infimum.cli import options as o
+from infimum.cli.console import note
 
 
 def calibrate(
@@ -29,16 +30,16 @@ def calibrate(
 
     Example: infimum calibrate --calibration cal.npz --out calibration.json
     """
-    from infimum.files import check_can_make
+    from infimum.places import check_places
 
-    check_can_make(out, inputs=(calibration, tuning))
+    check_places({"--out": out}, {"--calibration": calibration, "--tuning": tuning})
     made, warnings = o.calibrated(
         calibration, tuning, score, penalty, k_reg, weight, temperature, randomize, seed
     )
     made.save(out)
     if not quiet:
-        for note in made.notes:
-            typer.echo(f"note: {note}")
+        for text in made.notes:
+            note("note", text)
         for warning in warnings:
-            typer.echo(f"warning: {warning}")
-        typer.echo(f"written: {out} ({made.n} scores of {made.n_classes} classes, {made.score})")
+            note("warning", warning)
+        note("written", f"{out} ({made.n} scores of {made.n_classes} classes, {made.score})")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from infimum.cli import options as o
+from infimum.cli.console import json_file, say, say_json
 from infimum.errors import InputError
 
 if TYPE_CHECKING:
@@ -87,13 +87,21 @@ def certify(
     from infimum.certification.certify import certify as certify_rows
     from infimum.certification.labelled import Labelled
     from infimum.certification.sequence_file import add_to_state
-    from infimum.files import check_can_make, write_bytes
+    from infimum.files import write_bytes
     from infimum.outputs import Outputs
+    from infimum.places import check_places
 
-    if json is not None and json != "-":
-        check_can_make(Path(json), inputs=(labels, operation, calibration, sequential))
+    json_to = json_file(json)
+    check_places(
+        {"--sequential": sequential, "--json": json_to},
+        {
+            "--labels": labels,
+            "--operation": operation,
+            "--calibration": calibration,
+            "--profile": profile if profile is not None and Path(profile).is_file() else None,
+        },
+    )
     if sequential is not None:
-        check_can_make(sequential, inputs=(labels,))
         others = {
             "--operation": operation,
             "--calibration": calibration,
@@ -123,12 +131,12 @@ def certify(
             seed=seed,
             name=name,
         )
+    if json_to is not None:
+        write_bytes(json_to, made.to_json().encode())
     if json == "-":
-        sys.stdout.write(made.to_json())
-    elif json is not None:
-        write_bytes(json, made.to_json().encode())
-    if json != "-" and not quiet:
-        typer.echo(made.summary(), nl=False)
+        say_json(made.to_json())
+    elif not quiet:
+        say(made.summary(), end="")
     if not made.target.met:
         raise typer.Exit(1)
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from infimum.cli import options as o
+from infimum.cli.console import note, say
 from infimum.errors import InputError
+from infimum.plain_text import in_brief
 
 if TYPE_CHECKING:
     from infimum.budget import Entry
@@ -34,19 +36,24 @@ def check(
     Example: infimum check
     """
     from infimum.budget import SUMMARY, load_budget
-    from infimum.files import check_can_make, make_directory, write_bytes
+    from infimum.files import write_bytes
     from infimum.gates import gates_of
+    from infimum.places import Folder, check_places
+    from infimum.replacing import make_directory, together, write_files
     from infimum.report.gates import to_summary
     from infimum.report.junit import Suite, to_junit
-    from infimum.results import Assessment
-    from infimum.wording import printable
+    from infimum.results import WRITTEN, Assessment
 
     asked = load_budget(budget)
-    if asked.out is not None:
-        check_can_make(asked.out, directory=True)
-    if asked.junit is not None:
-        make_directory(asked.junit.parent)
-        check_can_make(asked.junit)
+    reports = [f"{entry.name}/{name}" for entry in asked.networks for name in WRITTEN]
+    check_places(
+        {
+            "out": None if asked.out is None else Folder(asked.out, (*reports, SUMMARY)),
+            "junit": None if asked.junit is None else Folder(asked.junit.parent, (asked.junit.name,)),
+        },
+        {"the budget": budget}
+        | {f"{key} of {e.name!r}": file for e in asked.networks for key, file in e.files.items()},
+    )
     # All released bounds are read before any work is spent.
     released = {e.name: Assessment.load(e.files["baseline"]) for e in asked.networks if "baseline" in e.files}
     suites = []
@@ -58,28 +65,26 @@ def check(
         if asked.out is not None:
             result.save(asked.out / entry.name)
         if not quiet:
-            typer.echo(entry.name)
+            say(entry.name)
             for gate in gates:
-                typer.echo(
-                    f"  {'passed' if gate.passed else 'FAILED'}  {gate.name}: {printable(gate.message)}"
-                )
-                for note in gate.notes:
-                    typer.echo(f"          {printable(note)}")
+                note(f"  {'passed' if gate.passed else 'FAILED'}  {gate.name}", gate.message)
+                for text in gate.notes:
+                    say(f"          {in_brief(text)}")
             for warning in result.warnings:
-                typer.echo(f"  warning: {printable(warning)}")
+                note("  warning", warning)
         if result.interrupted:  # who stops one does not want the next
             break
-    if asked.out is not None:
-        write_bytes(asked.out / SUMMARY, to_summary(suites).encode())
-    if asked.junit is not None:
-        write_bytes(asked.junit, to_junit(suites).encode())
+    with together():
+        if asked.out is not None:
+            write_files(asked.out, {SUMMARY: to_summary(suites).encode()})
+        if asked.junit is not None:
+            make_directory(asked.junit.parent)
+            write_bytes(asked.junit, to_junit(suites).encode())
     failed = sum(not gate.passed for suite in suites for gate in suite.gates)
     if not quiet:
-        typer.echo(
-            f"{failed} of {sum(len(s.gates) for s in suites)} gates failed" if failed else "all gates passed"
-        )
+        say(f"{failed} of {sum(len(s.gates) for s in suites)} gates failed" if failed else "all gates passed")
     if suites[-1].assessment.interrupted:
-        typer.echo(f"interrupted: {len(suites)} of {len(asked.networks)} networks were assessed", err=True)
+        say(f"interrupted: {len(suites)} of {len(asked.networks)} networks were assessed", err=True)
         raise typer.Exit(130)
     if failed:
         raise typer.Exit(1)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from infimum.cli import options as o
+from infimum.cli.console import json_file, note, say, say_json
 from infimum.errors import InputError
 
 if TYPE_CHECKING:
@@ -85,13 +85,21 @@ def compare(
 
     Example: infimum compare results/a results/b --out both
     """
-    from infimum.files import check_can_make, write_bytes
+    from infimum.comparison.results import WRITTEN
+    from infimum.files import write_bytes
+    from infimum.places import Folder, check_places
+    from infimum.replacing import together
+    from infimum.results import assessment_file
 
-    if out is not None:
-        check_can_make(out, directory=True)
-    if json is not None and json != "-":
-        inputs = (*(assessments or ()), *(operation or ()), *(calibration or ()))
-        check_can_make(Path(json), inputs=inputs)
+    json_to = json_file(json)
+    check_places(
+        {"--out": None if out is None else Folder(out, WRITTEN), "--json": json_to},
+        {
+            "ASSESSMENT": [assessment_file(path) for path in assessments or ()],
+            "--operation": operation,
+            "--calibration": calibration,
+        },
+    )
     if assessments and (operation or calibration):
         raise InputError(
             "give assessments, or --operation and --calibration, not both: name one network once"
@@ -123,12 +131,13 @@ def compare(
             confidence=confidence,
             allow_different_inputs=allow_different_inputs,
         )
-    written = () if out is None else result.save(out)
+    with together():
+        written = () if out is None else result.save(out)
+        if json_to is not None:
+            write_bytes(json_to, result.to_json().encode())
     if json == "-":
-        sys.stdout.write(result.to_json())
-    elif json is not None:
-        write_bytes(json, result.to_json().encode())
-    if json != "-" and not quiet:
-        typer.echo(result.summary())
+        say_json(result.to_json())
+    elif not quiet:
+        say(result.summary())
         if written:
-            typer.echo(f"written: {', '.join(map(str, written))}")
+            note("written", ", ".join(map(str, written)))

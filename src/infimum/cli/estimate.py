@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from infimum.cli import options as o
+from infimum.cli.console import json_file, say, say_json
 
 
 def estimate(
@@ -32,16 +32,17 @@ def estimate(
     Example: infimum estimate --calibration cal.npz --operation ops.npz
     """
     from infimum.estimators import estimate as estimate_all
-    from infimum.files import check_can_make, write_bytes
+    from infimum.files import write_bytes
     from infimum.outputs import Outputs
+    from infimum.places import check_places
     from infimum.report.estimates import to_text
 
-    if json is not None and json != "-":
-        check_can_make(Path(json), inputs=(calibration, operation))
+    json_to = json_file(json)
+    check_places({"--json": json_to}, {"--calibration": calibration, "--operation": operation})
     found = estimate_all(Outputs.load(calibration), Outputs.load(operation), seed=seed)
+    if json_to is not None:
+        write_bytes(json_to, found.to_json().encode())
     if json == "-":
-        sys.stdout.write(found.to_json())
-    elif json is not None:
-        write_bytes(json, found.to_json().encode())
-    if json != "-" and not quiet:
-        typer.echo(to_text(found), nl=False)
+        say_json(found.to_json())
+    elif not quiet:
+        say(to_text(found), end="")

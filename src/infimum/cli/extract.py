@@ -9,7 +9,8 @@ import typer
 
 from infimum.cli import network_options as n
 from infimum.cli import options as o
-from infimum.cli.network import NetworkOptions, image_options
+from infimum.cli.console import note, say
+from infimum.cli.network import NetworkOptions, image_options, unless_none
 from infimum.errors import InputError
 
 
@@ -69,22 +70,19 @@ def extract(
 
     Example: infimum extract --model net.onnx --data images --out outputs.npz --head-out head.safetensors
     """
-    from infimum.files import check_can_make
     from infimum.head import Head
+    from infimum.models.extraction import places_of
+    from infimum.places import check_places
 
     if head_out is not None and head_out.suffix not in (".safetensors", ".npz"):
         raise InputError(f"--head-out must end in .safetensors or .npz, not {head_out.name!r}")
-    given = [Path(p) for p in (model, data, weights, labels) if p is not None]
-    check_can_make(out, directory=out.suffix == ".parquet", inputs=given)
-    if head_out is not None:
-        if head_out.resolve() == out.resolve():
-            raise InputError(
-                f"--head-out is {out}, as --out is: one of the two would be lost; name another file"
-            )
-        check_can_make(head_out, inputs=given)
     images = image_options(resize, crop, mean, std, image_mode, layout)
     network = NetworkOptions(
         model, factory, weights, head_layer, device.value, trust, batch_size, preprocess, skip_bad, images
+    )
+    check_places(
+        {"--out": places_of(out), "--head-out": head_out},
+        {"--data": data, "--labels": unless_none(labels), **network.files},
     )
     if not network.given:
         raise InputError("--model is missing (or, for PyTorch, --factory and --weights)")
@@ -96,18 +94,18 @@ def extract(
     try:
         made = network.extract(adapter, prepare, data, labels, out, quiet, "extracting", resume)
     except KeyboardInterrupt:
-        typer.echo("interrupted: go on with --resume", err=True)
+        note("interrupted", "go on with --resume", err=True)
         raise typer.Exit(130) from None
     if head_out is not None and isinstance(head, Head):
         head.save(head_out)
     if not quiet:
         if head is None and adapter.cut.why_no_head:
-            typer.echo(f"note: no prediction layer: {adapter.cut.why_no_head}")
+            note("note", f"no prediction layer: {adapter.cut.why_no_head}")
         written = [] if made.finished else [f"{out} ({made.rows:,} inputs)"]
         written += [] if head_out is None else [str(head_out)]
         if made.finished:
-            typer.echo(f"finished already: {out} ({made.rows:,} inputs); nothing was left to run")
+            note("finished already", f"{out} ({made.rows:,} inputs); nothing was left to run")
         elif made.resumed_at:
-            typer.echo(f"resumed at input {made.resumed_at:,}")
+            say(f"resumed at input {made.resumed_at:,}")
         if written:
-            typer.echo(f"written: {', '.join(written)}")
+            note("written", ", ".join(written))

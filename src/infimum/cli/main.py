@@ -1,102 +1,116 @@
-"""`infimum`: the commands, and how errors leave the program. Heavy modules load inside the commands."""
+"""`infimum`: how it begins and how it ends. What takes time to load is loaded where Ctrl-C is answered already."""
 
 from __future__ import annotations
 
-import logging
 import os
+import signal
 import sys
-import traceback
-from typing import Annotated, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
 
-import typer
-from typer.core import TyperGroup
-
-import infimum
-from infimum.cli.assess import assess
-from infimum.cli.calibrate import calibrate
-from infimum.cli.certify import certify
-from infimum.cli.check import check
-from infimum.cli.compare import compare
-from infimum.cli.estimate import estimate
-from infimum.cli.extract import extract
-from infimum.cli.plan import plan
-from infimum.cli.report import report
-from infimum.cli.reproduce import reproduce
-from infimum.cli.score import score
-from infimum.errors import InputError
-
-INTERRUPTED = "infimum: interrupted"
+INTERRUPTED = "interrupted"
 
 
-class _Commands(TyperGroup):
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command; an interruption that it does not answer itself is one line and exit code 130."""
+class _Terminated(BaseException):
+    """The process is asked to end (kill, a closed terminal); what is half written is taken away first."""
+
+
+def __getattr__(name: str) -> Any:
+    """`app`, the commands, for who runs them in a process of its own; they take time to load."""
+    if name != "app":
+        raise AttributeError(name)
+    from infimum.cli.app import app
+
+    return app
+
+
+def run() -> None:
+    """Run the command line; bad input is one line on stderr and exit code 2."""
+    with _asked_to_end():
         try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:  # typer would exit without a word
-            typer.echo(INTERRUPTED, err=True)
-            raise typer.Exit(130) from None
-        except BrokenPipeError:  # typer would exit with 1, which says that a target is not met
-            _read_no_more()
-            raise typer.Exit(2) from None
+            code = _run()
+        except KeyboardInterrupt:  # while it was loading
+            code = _end(130, INTERRUPTED)
+        except _Terminated as asked:
+            code = _end(128 + int(str(asked)), "terminated")
+    sys.exit(code)
 
 
-app = typer.Typer(
-    name="infimum",
-    cls=_Commands,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    help="How reliable a trained classifier is, at least.\n\n"
-    "Example: infimum assess --calibration cal.npz --operation ops.npz --target 0.95 --out results\n\n"
-    "Exit codes: 0 done (target met), 1 target not met, 2 bad input, 3 a defect of infimum, "
-    "130 interrupted (assess writes what was sampled until then; extract, score and reproduce go on later).",
-)
-app.command()(assess)
-app.command()(calibrate)
-app.command()(certify)
-app.command()(check)
-app.command()(compare)
-app.command()(estimate)
-app.command()(extract)
-app.command()(plan)
-app.command()(report)
-app.command()(reproduce)
-app.command()(score)
+def _run() -> int:
+    from infimum.cli import console
+    from infimum.errors import InputError
+
+    console.prepare()
+    _plain_unless_read_by_a_person()
+    from infimum.cli.app import Interrupted, app
+
+    try:
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except Interrupted:
+        return _end(130, INTERRUPTED)
+    except InputError as error:
+        return _end(2, str(error))
+    except OSError as error:  # stdout on a full disk is one
+        console.forget()
+        return _end(2, f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except MemoryError as error:
+        return _end(2, f"not enough memory ({error})")
+    except SystemExit as asked:  # typer's own, say of completion; its 1 would say that a target is not met
+        return 0 if not asked.code else 2
+    except Exception as error:
+        if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # click's, or typer's copy of it
+            return _misused(error)
+        return _defect(error)
+    return code if isinstance(code, int) else 0
 
 
-def _version(asked: bool | None) -> None:
-    if asked:
-        typer.echo(f"infimum {infimum.__version__}")
-        raise typer.Exit
+def _misused(error: Any) -> int:
+    """What is wrong with the options, in one line; `infimum` alone has shown its help."""
+    if type(error).__name__ != "NoArgsIsHelpError":
+        command = getattr(getattr(error, "ctx", None), "command_path", None)
+        said = error.format_message().strip().rstrip(".")
+        _end(2, said if command is None else f"{said}; see {command} --help")
+    return 2
 
 
-@app.callback()
-def _top(
-    version: Annotated[
-        bool | None,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit."),
-    ] = None,
-    verbose: Annotated[
-        int,
-        typer.Option(
-            "--verbose",
-            "-v",
-            count=True,
-            help="Say on stderr what is read, computed and written; -vv for every batch.",
-        ),
-    ] = 0,
-) -> None:
-    if verbose:
-        _log(logging.INFO if verbose == 1 else logging.DEBUG)
+def _defect(error: Exception) -> int:
+    """A defect of infimum: never the exit code of "target not met"."""
+    import traceback
+
+    from infimum.cli.console import say
+
+    say("".join(traceback.format_exception(error)), err=True, end="")
+    return 3
 
 
-def _log(level: int) -> None:
-    """Show what the library logs, on stderr."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logger = logging.getLogger("infimum")
-    logger.addHandler(handler)
-    logger.setLevel(level)
+def _end(code: int, said: str) -> int:
+    """Say in one line why the program ends; whoever asks again is not heard any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    from infimum.cli.console import complain
+
+    complain(said)
+    return code
+
+
+@contextmanager
+def _asked_to_end() -> Iterator[None]:
+    """Let signals that end the process do so by an exception, so that temporary files are removed."""
+
+    def end(number: int, _: object) -> NoReturn:
+        raise _Terminated(number)
+
+    asked = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
+    before = {number: signal.getsignal(number) for number in (*asked, signal.SIGINT)}
+    try:
+        for number in asked:
+            if before[number] is signal.SIG_DFL:
+                signal.signal(number, end)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _plain_unless_read_by_a_person() -> None:
@@ -105,33 +119,3 @@ def _plain_unless_read_by_a_person() -> None:
     if asked or not (sys.stdout.isatty() or os.environ.get("FORCE_COLOR", "")):
         # Typer reads this when it first prints; otherwise it takes every run of GitHub Actions for a terminal.
         os.environ["_TYPER_FORCE_DISABLE_TERMINAL"] = "1"
-
-
-def _read_no_more() -> None:
-    """Let what is still to be written go nowhere, so that Python does not fail again when it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def run() -> None:
-    """Run the command line; bad input is one line on stderr and exit code 2."""
-    _plain_unless_read_by_a_person()
-    try:
-        app()
-    except InputError as error:
-        print(f"infimum: {' '.join(str(error).split())}", file=sys.stderr)  # noqa: T201
-        sys.exit(2)
-    except BrokenPipeError:  # the reader of a pipe has gone: nobody is left to tell
-        _read_no_more()
-        sys.exit(2)
-    except OSError as error:
-        print(f"infimum: {error}", file=sys.stderr)  # noqa: T201
-        sys.exit(2)
-    except MemoryError as error:
-        print(f"infimum: not enough memory ({error})", file=sys.stderr)  # noqa: T201
-        sys.exit(2)
-    except KeyboardInterrupt:
-        print(INTERRUPTED, file=sys.stderr)  # noqa: T201
-        sys.exit(130)
-    except Exception:  # a defect of infimum: never the exit code of "target not met"
-        traceback.print_exc()
-        sys.exit(3)

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from infimum.cli.console import note
 from infimum.cli.progress import extraction_progress
 from infimum.errors import InputError
 
@@ -59,6 +58,16 @@ class NetworkOptions:
                 "options of a network or its data were given, but no network: --model is missing"
             )
         return False
+
+    @property
+    def files(self) -> dict[str, Path | None]:
+        """What is read to have the network, by option; code that is imported too."""
+        return {
+            "--model": self.model,
+            "--weights": self.weights,
+            "--factory": _module(self.factory),
+            "--preprocess": _module(self.preprocess),
+        }
 
     def load(self, data: Path, labels: str | None) -> tuple[NetworkAdapter, Callable[[Any], Any] | None]:
         """The network and the preprocessing function; the first inputs of `data` are the example."""
@@ -125,12 +134,18 @@ class NetworkOptions:
                 progress=progress,
             )
         for name in made.bad[:SHOWN]:
-            typer.echo(f"skipped: {name}", err=True)
+            note("skipped", name, err=True)
         if made.skipped:
-            typer.echo(
-                f"skipped: {made.skipped} bad inputs of {made.rows + made.skipped} in {data}", err=True
-            )
+            note("skipped", f"{made.skipped} bad inputs of {made.rows + made.skipped} in {data}", err=True)
         return made
+
+
+def _module(function: str | None) -> Path | None:
+    """The file of a MODULE:FUNCTION that lies where the user works."""
+    if function is None:
+        return None
+    place = Path(*function.partition(":")[0].split("."))
+    return next((p for p in (place.with_suffix(".py"), place / "__init__.py") if p.is_file()), None)
 
 
 @contextmanager
@@ -143,12 +158,17 @@ def _warnings_on_one_line(warned: set[str]) -> Iterator[None]:
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         if str(message) not in warned:
             warned.add(str(message))
-            typer.echo(f"warning: {message}", err=True)
+            note("warning", str(message), err=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show
         yield
+
+
+def unless_none(given: str | None) -> str | None:
+    """The file that an option names; None for the word none, and where it is not given."""
+    return None if given == "none" else given
 
 
 def image_options(
@@ -231,5 +251,5 @@ def outputs_of(
             network.extract(adapter, preprocess, path, labels, out, quiet, f"running on {role}")
             made[role] = mapped_outputs(out, str(path))
         if adapter.head is None and not quiet and adapter.cut.why_no_head:
-            typer.echo(f"note: no prediction layer: {adapter.cut.why_no_head}", err=True)
+            note("note", f"no prediction layer: {adapter.cut.why_no_head}", err=True)
         yield made, made.pop("operation"), adapter.head

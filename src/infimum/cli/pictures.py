@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from infimum.cli.console import note
 from infimum.errors import InputError
 
 if TYPE_CHECKING:
@@ -64,5 +65,5 @@ def pictures_for(
         if images is not None:
             raise
         if not quiet:
-            typer.echo(f"note: no pictures in the report: {error}", err=True)
+            note("note", f"no pictures in the report: {error}", err=True)
         return None

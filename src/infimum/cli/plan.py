@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,10 +9,14 @@ import typer
 
 from infimum.cli import options as o
 from infimum.cli.certify import calibration_from
+from infimum.cli.console import json_file, note, say, say_json
 from infimum.errors import InputError
+from infimum.plain_text import printable
 
 if TYPE_CHECKING:
     from infimum.outputs import Outputs
+
+WRITTEN = ("plan.json", "plan.svg")
 
 
 def plan(
@@ -62,8 +65,10 @@ def plan(
     Examples: infimum plan --target 0.99 --expected 0.995 --out plan
     infimum plan --select 300 --out to_label.csv --operation ops.npz --calibration cal.npz
     """
-    from infimum.files import check_can_make, make_directory, write_bytes
+    from infimum.files import write_bytes
     from infimum.outputs import Outputs
+    from infimum.places import Folder, check_places
+    from infimum.replacing import together, write_files
 
     if select is not None:
         from infimum.certification.selection import check_unlabelled
@@ -76,7 +81,7 @@ def plan(
             )
         if out.suffix not in (".csv", ".npz"):
             raise InputError(f"--out must end in .csv or .npz with --select, not {out.name!r}")
-        check_can_make(out, inputs=(operation, calibration))
+        check_places({"--out": out}, {"--operation": operation, "--calibration": calibration})
         check_unlabelled(out)
         _select(Outputs.load(operation, "operation"), calibration, select, out, seed, quiet)
         return
@@ -87,10 +92,11 @@ def plan(
     from infimum.certification.planning import plan as make_plan
     from infimum.report.power_curve import to_svg
 
-    if json is not None and json != "-":
-        check_can_make(Path(json), inputs=(operation, calibration))
-    if out is not None:
-        check_can_make(out, directory=True)
+    json_to = json_file(json)
+    check_places(
+        {"--out": None if out is None else Folder(out, WRITTEN), "--json": json_to},
+        {"--operation": operation, "--calibration": calibration},
+    )
     made = make_plan(
         target=target,
         confidence=confidence,
@@ -99,18 +105,19 @@ def plan(
         calibration=None if calibration is None else calibration_from(calibration),
         seed=seed,
     )
-    if out is not None:
-        make_directory(out)
-        write_bytes(out / "plan.json", made.to_json().encode())
-        write_bytes(out / "plan.svg", to_svg(made).encode())
-    if json == "-":
-        sys.stdout.write(made.to_json())
-    elif json is not None:
-        write_bytes(json, made.to_json().encode())
-    if json != "-" and not quiet:
-        typer.echo(made.summary(), nl=False)
+    text = made.to_json()
+    with together():
         if out is not None:
-            typer.echo(f"written: {out / 'plan.json'}, {out / 'plan.svg'}")
+            files = dict(zip(WRITTEN, (text.encode(), to_svg(made).encode()), strict=True))
+            write_files(out, files)
+        if json_to is not None:
+            write_bytes(json_to, text.encode())
+    if json == "-":
+        say_json(text)
+    elif not quiet:
+        say(made.summary(), end="")
+        if out is not None:
+            note("written", ", ".join(str(out / name) for name in WRITTEN))
 
 
 def _select(operation: Outputs, calibration: Path, n: int, out: Path, seed: int, quiet: bool) -> None:
@@ -125,13 +132,13 @@ def _select(operation: Outputs, calibration: Path, n: int, out: Path, seed: int,
         )
     drawn = select(operation, calibration_from(calibration), n, seed=seed)
     drawn.save(out)
-    for note in drawn.notes:
-        typer.echo(f"warning: {note}", err=True)
+    for text in drawn.notes:
+        note("warning", text, err=True)
     if not quiet:
         count = np.bincount(drawn.stratum)
         strata = "1 stratum" if len(count) == 1 else f"{len(count)} strata"
-        typer.echo(
-            f"written: {out}, {n} of {len(operation)} inputs from {strata} ({', '.join(map(str, count))})\n"
+        note("written", f"{out}, {n} of {len(operation)} inputs from {strata} ({', '.join(map(str, count))})")
+        say(
             "Fill in `label` (or `correct`) from the top; rows not labelled yet stay blank at the end. Then:\n"
-            f"infimum certify --labels {out} --target …"
+            f"infimum certify --labels {printable(str(out))} --target …"
         )

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from infimum.cli import options as o
+from infimum.cli.console import note
 from infimum.cli.pictures import pictures_for
 
 
@@ -32,11 +33,15 @@ def report(
     Examples: infimum report results
     infimum report results --images images/operation
     """
+    from infimum.cli.network import unless_none
+    from infimum.places import Folder, check_places
     from infimum.report import write_reports
-    from infimum.results import Assessment
+    from infimum.results import WRITTEN, Assessment, assessment_file
 
-    assessment = Assessment.load(directory)
+    read = assessment_file(directory)
     place = directory if directory.is_dir() else directory.parent
+    check_places({"DIR": Folder(place, WRITTEN[1:])}, {"DIR": read, "--images": unless_none(images)})
+    assessment = Assessment.load(read)
     written = write_reports(assessment, place, pictures_for(assessment, images, None, quiet))
     if not quiet:
-        typer.echo(f"written: {', '.join(map(str, written))}")
+        note("written", ", ".join(map(str, written)))

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from infimum.cli import options as o
+from infimum.cli.console import note, say
 
 
 def reproduce(
@@ -53,14 +54,20 @@ def reproduce(
     Example: infimum reproduce --data data --out study --datasets mnist,fashion_mnist
     """
     from infimum.evaluation.study import reproduce as run
-    from infimum.files import check_can_make
+    from infimum.places import Folder, check_places
+    from infimum.replacing import refuse_links
 
-    check_can_make(out, directory=True)
+    tables = ("README.md", "table.json", "table.md", "table.tex")
+    check_places(
+        {"--out": [Folder(out, tables), Folder(out / "networks"), Folder(out / "figures")]}, {"--data": data}
+    )
+    for inside in ("networks", "figures"):
+        refuse_links(out, inside)
     began = time.monotonic()
 
     def report(text: str) -> None:
         if not quiet:
-            typer.echo(f"[{time.monotonic() - began:6.0f} s] {text}", err=True)
+            say(f"[{time.monotonic() - began:6.0f} s] {text}", err=True)
 
     def names(text: str) -> list[str]:
         return [name.strip() for name in text.split(",") if name.strip()]
@@ -68,9 +75,7 @@ def reproduce(
     try:
         study = run(data, out, names(datasets), names(levels), repetitions, seed, quick, retrain, report)
     except KeyboardInterrupt:
-        typer.echo(
-            f"interrupted: finished stages are kept in {out}; the same command goes on there", err=True
-        )
+        note("interrupted", f"finished stages are kept in {out}; the same command goes on there", err=True)
         raise typer.Exit(130) from None
-    typer.echo((study.folder / "table.md").read_text())
-    typer.echo(f"written: {study.folder / 'README.md'}, table.json, table.md, table.tex, figures")
+    say((study.folder / "table.md").read_text("utf-8"))
+    note("written", f"{study.folder / tables[0]}, {', '.join(tables[1:])}, figures")

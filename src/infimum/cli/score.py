@@ -10,6 +10,7 @@ import typer
 
 from infimum.cli import network_options as n
 from infimum.cli import options as o
+from infimum.cli.console import note, say
 from infimum.errors import InputError
 from infimum.rounding import floor4
 
@@ -113,19 +114,28 @@ def score(
     from infimum.cli.progress import extraction_progress
     from infimum.conformal.files import holds_calibration, load_calibration
     from infimum.data.base import path_fingerprint
-    from infimum.files import check_can_make, need_pyarrow
+    from infimum.files import need_pyarrow
+    from infimum.models.extraction import places_of
+    from infimum.places import check_places
     from infimum.scoring import FileSource, Source, score_to_file
 
     if out.suffix not in (".npz", ".csv", ".parquet"):
         raise InputError(f"--out must end in .npz, .csv or .parquet, not {out.name!r}")
     if out.suffix == ".parquet":
         need_pyarrow()
-    check_can_make(
-        out, directory=out.suffix == ".parquet", inputs=(calibration, inputs, data, tuning, model, weights)
-    )
     images = image_options(resize, crop, mean, std, image_mode, layout)
     network = NetworkOptions(
         model, factory, weights, head_layer, device.value, trust, batch_size, preprocess, False, images
+    )
+    check_places(
+        {"--out": places_of(out)},
+        {
+            "--calibration": calibration,
+            "--input": inputs,
+            "--data": data,
+            "--tuning": tuning,
+            **network.files,
+        },
     )
     if (inputs is None) == (data is None):
         raise InputError("give either --input (outputs) or --data with --model (a network and its inputs)")
@@ -163,23 +173,23 @@ def score(
                 progress=progress,
             )
         except KeyboardInterrupt:
-            typer.echo("interrupted: go on with --resume", err=True)
+            note("interrupted", "go on with --resume", err=True)
             raise typer.Exit(130) from None
     if (warning := saturation("input", scored.saturated, scored.n)) is not None:
         warnings.append(warning)
     if not quiet:
-        for note in made.notes:
-            typer.echo(f"note: {note}")
+        for text in made.notes:
+            note("note", text)
         for warning in warnings:
-            typer.echo(f"warning: {warning}")
+            note("warning", warning)
         if scored.resumed:
-            typer.echo(f"{scored.resumed} parts were there already")
+            say(f"{scored.resumed} parts were there already")
         level = (
             "no input has a success level"
             if scored.mean is None
             else f"mean success level {floor4(scored.mean)}"
         )
-        typer.echo(f"written: {out} ({scored.n} inputs, {level}: an estimate, no guarantee)")
+        note("written", f"{out} ({scored.n} inputs, {level}: an estimate, no guarantee)")
 
 
 def _engine(name: EngineName, workers: int, device: n.DeviceName) -> Engine | None:

@@ -9,10 +9,14 @@ from typing import Any, Literal, get_args
 from infimum.bounds import Bound
 from infimum.documents import RECORD, read_json
 from infimum.errors import InputError
-from infimum.files import json_text, make_directory, write_bytes
+from infimum.files import json_text
+from infimum.replacing import write_files
 from infimum.typed import check_types
 
 SCHEMA = "infimum/comparison/1"
+
+WRITTEN = ("comparison.json", "comparison.html", "comparison.md")
+"""What a comparison is saved as."""
 
 FigureName = Literal["accuracy", "certified", "lambda"]
 FIGURES: tuple[FigureName, ...] = get_args(FigureName)
@@ -153,20 +157,13 @@ class Comparison:
         return made
 
     def save(self, directory: str | Path) -> tuple[Path, ...]:
-        """Write `comparison.json`, `comparison.html` and `comparison.md` into a directory, each in one move."""
+        """Write `comparison.json`, `comparison.html` and `comparison.md` into a directory: all of them, or none."""
         from infimum.report.comparison.html import to_html
         from infimum.report.comparison.markdown import to_markdown
 
-        directory = Path(directory)
-        make_directory(directory)
-        pages = {
-            "comparison.json": self.to_json(),
-            "comparison.html": to_html(self),
-            "comparison.md": to_markdown(self),
-        }
-        for name, text in pages.items():
-            write_bytes(directory / name, text.encode())
-        return tuple(directory / name for name in pages)
+        pages = (self.to_json(), to_html(self), to_markdown(self))
+        written = {name: text.encode() for name, text in zip(WRITTEN, pages, strict=True)}
+        return write_files(Path(directory), written)
 
     @staticmethod
     def load(path: str | Path) -> Comparison:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from infimum.checks import Array
-from infimum.csv_files import check_header, csv_rows
+from infimum.csv_files import check_header, csv_rows, plain_cell
 from infimum.data.base import Batch, Data, file_fingerprint, to_numpy
 from infimum.errors import InputError
 from infimum.files import read_bytes
@@ -133,7 +133,8 @@ def read_label_csv(
         if len(entries) > len(columns):
             raise InputError(f"{where} has {len(entries)} entries, but there are {len(columns)} columns")
         row = dict(zip(columns, entries, strict=False))
-        name, text = row.get(key), row.get("label", "").strip()
+        name, text = (plain_cell(row.get(column, "")) for column in (key, "label"))
+        text = text.strip()
         if not name or not text:
             raise InputError(f"{where} is not complete; {key} and label are needed")
         name = name.replace("\\", "/").removeprefix("./")

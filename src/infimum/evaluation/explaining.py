@@ -45,7 +45,7 @@ def _kept(stage: Stage, name: str, make: Any) -> list[dict[str, Any]]:
         measured = outputs(stage)
         rows = make(stage, measured, prepare(measured.test, FIDELITY, stage.seed))
         write_bytes(path, (json.dumps(rows, indent=1) + "\n").encode())
-    found: list[dict[str, Any]] = json.loads(path.read_text())
+    found: list[dict[str, Any]] = json.loads(path.read_text("utf-8"))
     return found
 
 

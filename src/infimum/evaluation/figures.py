@@ -11,7 +11,7 @@ import numpy as np
 
 from infimum.errors import MissingExtraError
 from infimum.evaluation.tables import TITLES
-from infimum.files import replace_file
+from infimum.replacing import replace_file
 
 Found = dict[tuple[str, str], dict[str, list[dict[str, Any]]]]
 """By (data set, level): the repetitions of each mode."""

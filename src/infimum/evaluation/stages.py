@@ -127,7 +127,7 @@ def repetitions(stage: Stage, modes: list[str], number: int) -> dict[str, list[d
                 figures["seconds"] = round(time.perf_counter() - began, 2)
                 figures["manifold"] = manifold.fit.to_dict()
                 write_bytes(path, (json.dumps(figures, indent=1) + "\n").encode())
-            found[name].append(json.loads(path.read_text()))
+            found[name].append(json.loads(path.read_text("utf-8")))
     return found
 
 

@@ -23,8 +23,9 @@ from infimum.evaluation.figures import Found, draw
 from infimum.evaluation.measuring import MODES
 from infimum.evaluation.page import page
 from infimum.evaluation.stages import Stage, repetitions, retrained
-from infimum.files import make_directory, write_bytes
+from infimum.files import write_bytes
 from infimum.models.torch_run import import_torch
+from infimum.replacing import make_directory, together, write_files
 
 QUICK_SHARE = 10
 """--quick takes every tenth image."""
@@ -118,7 +119,7 @@ def _images(
 def _same_run(path: Path, settings: dict[str, Any]) -> None:
     """A folder holds one run: another seed or size would mix networks that do not belong together."""
     if path.exists():
-        kept = json.loads(path.read_text())
+        kept = json.loads(path.read_text("utf-8"))
         if kept != settings:
             raise InputError(
                 f"{path.parent.parent} holds a run with {kept}, not {settings}; take another folder"
@@ -139,13 +140,13 @@ def _retrained(stage: Stage, n: int) -> dict[str, list[dict[str, Any]]]:
 def _training_seconds(out: Path) -> float:
     """Of all networks the folder holds, whichever run trained them."""
     kept = (out / "networks").glob("*/training.json")
-    return float(sum(json.loads(path.read_text())["seconds"] for path in kept))
+    return float(sum(json.loads(path.read_text("utf-8"))["seconds"] for path in kept))
 
 
 def _cost(out: Path, seconds: float) -> dict[str, float]:
     """Time and memory over all runs that filled the folder: training, everything else, and the peak."""
     path = out / "networks" / "cost.json"
-    kept = json.loads(path.read_text()) if path.exists() else {"other_seconds": 0.0, "peak_gib": 0.0}
+    kept = json.loads(path.read_text("utf-8")) if path.exists() else {"other_seconds": 0.0, "peak_gib": 0.0}
     cost = {
         "other_seconds": round(kept["other_seconds"] + seconds, 1),
         "peak_gib": max(kept["peak_gib"], _memory()),
@@ -179,16 +180,20 @@ def _write(
     provenance: dict[str, Any],
 ) -> None:
     table = {"schema": tables.SCHEMA, "networks": rows, "provenance": provenance}
-    write_bytes(out / "table.json", (json.dumps(table, indent=1) + "\n").encode())
     parts = [
         f"<!-- made by infimum reproduce -->\n\n## {mode}\n\n{tables.markdown(rows, mode)}" for mode in MODES
     ]
-    write_bytes(out / "table.md", "\n".join(parts).encode())
-    write_bytes(out / "table.tex", tables.latex(rows).encode())
-    make_directory(out / "figures")
-    for mode in MODES:
-        draw(found, mode, out / "figures")
-    write_bytes(out / "README.md", page(rows, found, explained, provenance).encode())
+    texts = {
+        "table.json": json.dumps(table, indent=1) + "\n",
+        "table.md": "\n".join(parts),
+        "table.tex": tables.latex(rows),
+        "README.md": page(rows, found, explained, provenance),
+    }
+    with together():
+        make_directory(out / "figures")
+        for mode in MODES:
+            draw(found, mode, out / "figures")
+        write_files(out, {name: text.encode() for name, text in texts.items()})
 
 
 def _memory() -> float:

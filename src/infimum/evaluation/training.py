@@ -15,8 +15,9 @@ from infimum.checks import Array
 from infimum.errors import InputError
 from infimum.evaluation.datasets import Images
 from infimum.evaluation.networks import Module, Recipe
-from infimum.files import replace_file, write_bytes
+from infimum.files import write_bytes
 from infimum.models.torch_run import import_torch
+from infimum.replacing import replace_file
 
 Report = Callable[[str], None]
 
@@ -79,7 +80,7 @@ def trained(
     weights, facts = folder / "weights.safetensors", folder / "training.json"
     asked = {"seed": seed, "n_images": len(images), "epochs": recipe.epochs}
     if weights.exists() and facts.exists():
-        told = json.loads(facts.read_text())
+        told = json.loads(facts.read_text("utf-8"))
         kept = {key: told.get(key) for key in asked}
         if kept != asked:
             raise InputError(

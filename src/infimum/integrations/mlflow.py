@@ -27,8 +27,8 @@ def log_assessment(assessment: Assessment, run_id: str | None = None, prefix: st
         import mlflow
     except ModuleNotFoundError as error:
         raise MissingExtraError("logging to MLflow", "mlflow") from error
+    from infimum.plain_text import printable
     from infimum.report.figures import verdict
-    from infimum.wording import printable
 
     client: Any = mlflow.MlflowClient()
     if run_id is None:

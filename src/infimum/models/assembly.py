@@ -14,9 +14,9 @@ import numpy as np
 from infimum.checks import Array
 from infimum.checksums import check_sums
 from infimum.errors import InputError
-from infimum.files import replace_file
 from infimum.mapped import map_npz
 from infimum.models.finished import KEY, as_text
+from infimum.replacing import replace_file
 
 ALIGNMENT = 64
 

@@ -16,7 +16,7 @@ from infimum.data.base import Data
 from infimum.data.images import ImageOptions
 from infimum.data.opening import open_data
 from infimum.errors import InputError
-from infimum.files import check_can_make, need_pyarrow
+from infimum.files import need_pyarrow
 from infimum.mapped import map_npz
 from infimum.models.adapter import NetworkAdapter
 from infimum.models.assembly import assemble, check_safetensors
@@ -25,6 +25,7 @@ from infimum.models.finished import check_settings, first_rows, read_settings
 from infimum.models.parts import PartFolder
 from infimum.models.running import Preprocess, choose_batch_size, run
 from infimum.outputs import ABOUT_ROWS, Outputs
+from infimum.places import Folder, check_places
 from infimum.stored import StoredArray
 
 CHUNK_BYTES = 2**24
@@ -87,7 +88,9 @@ def extract(
         folder = PartFolder(out.with_name(out.name + ".parts"), "npz")
         if out.is_dir():
             raise InputError(f"{out} is a directory; a file was expected")
-    check_can_make(out, directory=out.suffix == ".parquet")
+    given = {"data": data, "labels": None if labels == "none" else labels}
+    files = {name: path for name, path in given.items() if isinstance(path, str | Path)}
+    check_places({"out": places_of(out)}, files)
     opened = NetworkLabels(open_data(data, labels, images=images, skip_bad=skip_bad), adapter.cut)
     size = choose_batch_size(adapter, batch_size)
     manifest = {
@@ -126,6 +129,13 @@ def extract(
         assemble(parts, out, opened.class_names, {**manifest, "rows": rows, "read": read})
         folder.clear()
     return Extraction(out, rows, read - rows, resumed_at, tuple(opened.bad), finished)
+
+
+def places_of(out: Path) -> list[Path | Folder]:
+    """What is written for `out`, `OUT.parts/` too; a Parquet folder is one of its own."""
+    if out.suffix == ".parquet":
+        return [Folder(out)]
+    return [out, Folder(out.with_name(out.name + ".parts"))]
 
 
 def mapped_outputs(path: Path, name: str) -> Outputs:

@@ -12,9 +12,10 @@ from infimum.checks import Array
 from infimum.checksums import check_sums
 from infimum.documents import RECORD, read_json
 from infimum.errors import InputError
-from infimum.files import make_directory, write_bytes, write_npz
+from infimum.files import write_bytes, write_npz
 from infimum.models.finished import SCHEMA, check_settings
 from infimum.parquet import MANIFEST, read_parquet, write_parquet
+from infimum.replacing import make_directory
 
 _PART = re.compile(r"part-(\d{12})-(\d{12})\.(npz|parquet)")
 
@@ -33,12 +34,19 @@ class PartFolder:
 
     def begin(self, manifest: Mapping[str, Any], resume: bool) -> None:
         """Make the folder, or see that what is in it may be continued."""
+        if self.folder.name.endswith(".parts") and self.folder.is_symlink():
+            raise InputError(f"{self.folder} is a link, and is not written into; remove it")
         if not self.folder.exists():
             make_directory(self.folder)
             self._write_manifest({**manifest, "complete": False})
             return
         if not self.folder.is_dir():
             raise InputError(f"{self.folder} is a file; it must not exist, or be the folder of an extraction")
+        for place in self.folder.iterdir():
+            if place.is_symlink():
+                raise InputError(
+                    f"{place} is a link, through which others' files would be written; remove it"
+                )
         old = self._manifest()
         if old is None:
             if any(path for path in self.folder.iterdir() if not _LEFT.fullmatch(path.name)):

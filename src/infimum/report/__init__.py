@@ -12,15 +12,14 @@ from infimum.results import Assessment
 def write_reports(
     assessment: Assessment, directory: str | Path, thumbnails: Mapping[int, Any] | None = None
 ) -> tuple[Path, Path]:
-    """Write `report.html` and `report.md` into a directory, each replaced in one move.
+    """Write `report.html` and `report.md` into a directory: both, or none.
 
     `thumbnails` as in `infimum.report.html.to_html`. Returns the two paths.
     """
-    from infimum.files import write_bytes
+    from infimum.replacing import write_files
     from infimum.report.html import to_html
     from infimum.report.markdown import to_markdown
 
     pages = {"report.html": to_html(assessment, thumbnails), "report.md": to_markdown(assessment)}
-    for name, text in pages.items():
-        write_bytes(Path(directory) / name, text.encode())
-    return Path(directory) / "report.html", Path(directory) / "report.md"
+    html, markdown = write_files(Path(directory), {name: text.encode() for name, text in pages.items()})
+    return html, markdown

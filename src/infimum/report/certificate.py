@@ -6,9 +6,10 @@ import textwrap
 
 from infimum.bounds import Bound
 from infimum.certification.certificate import Certificate
+from infimum.plain_text import in_brief, printable
 from infimum.report.text import WIDTH
 from infimum.rounding import floor4, percent, unrounded
-from infimum.wording import alike, named, printable
+from infimum.wording import alike, named
 
 EACH_ALONE = (
     "Each bound holds with its own confidence; the first, named before the labels were seen, is the one that judges. "
@@ -30,7 +31,7 @@ def verdict(c: Certificate) -> str:
 
 def to_text(c: Certificate) -> str:
     """Verdict, table, what is missing from it and why, warnings."""
-    lines = [printable(c.network), "", *textwrap.wrap(printable(verdict(c)), WIDTH), ""]
+    lines = [in_brief(c.network), "", *textwrap.wrap(printable(verdict(c)), WIDTH), ""]
     right = c.n - c.wrong
     meaning = (
         "not that of the operation, since they were drawn in strata"
@@ -64,8 +65,8 @@ def to_text(c: Certificate) -> str:
         sentence = alike(c.exchangeability).replace("Calibration against", "Labelled inputs against", 1)
         lines += textwrap.wrap(sentence, WIDTH)
     for warning in c.warnings:
-        lines += textwrap.wrap(f"warning: {printable(warning)}", WIDTH, subsequent_indent="  ")
-    return "\n".join(lines).rstrip() + "\n"
+        lines += textwrap.wrap(f"warning: {in_brief(warning)}", WIDTH, subsequent_indent="  ")
+    return "\n".join(map(printable, lines)).rstrip() + "\n"
 
 
 def _about(bound: Bound) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import textwrap
 
 from infimum.estimators import Estimates
+from infimum.plain_text import in_brief, printable
 from infimum.report.text import WIDTH
 from infimum.rounding import estimated
-from infimum.wording import alike, printable
+from infimum.wording import alike
 
 NAMES = {
     "success_level": "λ, mean success level",
@@ -43,5 +44,5 @@ def to_text(found: Estimates) -> str:
     tested = "" if found.exchangeability is None else alike(found.exchangeability)
     lines += [about, *textwrap.wrap(tested, WIDTH)]
     for warning in found.warnings:
-        lines += textwrap.wrap(f"warning: {printable(warning)}", WIDTH, subsequent_indent="  ")
-    return "\n".join(lines) + "\n"
+        lines += textwrap.wrap(f"warning: {in_brief(warning)}", WIDTH, subsequent_indent="  ")
+    return "\n".join(map(printable, lines)) + "\n"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from infimum.diagnostics.collect import shortened
+from infimum.plain_text import printable
 from infimum.report.figures import NO_GUARANTEE, verdict
 from infimum.report.junit import Suite
 from infimum.report.markdown import escape, table
-from infimum.wording import printable
 
 
 def to_summary(suites: Sequence[Suite]) -> str:

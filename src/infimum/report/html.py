@@ -15,6 +15,7 @@ from markupsafe import Markup
 from infimum.diagnostics.classes import badness
 from infimum.diagnostics.collect import shortened
 from infimum.measured import contradicted
+from infimum.plain_text import printable
 from infimum.report import charts
 from infimum.report.figures import FIDELITY, NO_GUARANTEE, ON_CALIBRATION, facts, fidelity_rows, sentence
 from infimum.report.provenance import fit_rows, provenance_rows
@@ -22,7 +23,6 @@ from infimum.report.selection import HEAD, selection_rows, selection_title
 from infimum.report.thumbnails import data_uri
 from infimum.results import Assessment
 from infimum.rounding import floor4, interval, unrounded
-from infimum.wording import printable
 
 STRIPS = 20
 """Classes drawn; the table holds all of them."""

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from xml.etree import ElementTree as Xml
 
 from infimum.gates import Gate
+from infimum.plain_text import in_brief, printable
 from infimum.report.figures import NO_GUARANTEE, verdict
 from infimum.results import Assessment
-from infimum.wording import printable
 
 
 class Suite(NamedTuple):
@@ -65,7 +65,7 @@ def _suite(suite: Suite, number: int, now: str) -> Xml.Element:
     for gate in suite.gates:
         case = Xml.SubElement(element, "testcase", classname=f"infimum.{name}", name=gate.name, time=seconds)
         if not gate.passed:
-            said = printable(gate.message)
+            said = in_brief(gate.message)
             failure = Xml.SubElement(case, "failure", message=said, type=f"infimum.{gate.name}")
             failure.text = "\n".join([said, *map(printable, gate.notes)])
     if not suite.gates:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from infimum.diagnostics.base import Curves, Diagnostics, Proportion
 from infimum.diagnostics.classes import badness
 from infimum.diagnostics.collect import shortened
+from infimum.plain_text import printable
 from infimum.report.figures import (
     FIDELITY,
     NO_GUARANTEE,
@@ -21,7 +22,6 @@ from infimum.report.provenance import provenance_rows
 from infimum.report.selection import HEAD, selection_rows, selection_title
 from infimum.results import Assessment
 from infimum.rounding import floor4, interval, unrounded
-from infimum.wording import printable
 
 WORST = 10
 """Rows of each of the tables of what does worst: a comment on a pull request has no room for all."""
@@ -129,11 +129,15 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def escape(text: str) -> str:
-    r"""Text from outside as plain Markdown text: no markup, no HTML, one line.
+    r"""Text from outside as plain Markdown text: no markup, no HTML, one line, nobody notified.
 
     >>> escape("<b>|*x*")
     '&lt;b&gt;\\|\\*x\\*'
+    >>> escape("@name, #12")
+    '@&#8203;name, \\#&#8203;12'
     """
     one_line = printable(text)
     one_line = one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_\[\]|#])", r"\\\1", one_line)
+    one_line = re.sub(r"([\\`*_\[\]|#])", r"\\\1", one_line)
+    # A letter without width after @ and #: else GitHub notifies who is called so, and links issues of that number.
+    return re.sub(r"([@#])(?=\w)", r"\1&#8203;", one_line)

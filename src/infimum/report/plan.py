@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from infimum.certification.planning import Need, Plan
+from infimum.plain_text import in_brief, printable
 from infimum.report.text import WIDTH
 from infimum.rounding import floored, percent, unrounded
 from infimum.wording import named
@@ -42,8 +43,8 @@ def to_text(p: Plan) -> str:
     if any(m.validity == "asymptotic" for m in p.methods):
         lines.append(APPROXIMATE)
     for note in p.notes:
-        lines += textwrap.wrap(f"note: {note}", WIDTH, subsequent_indent="  ")
-    return "\n".join(lines) + "\n"
+        lines += textwrap.wrap(f"note: {in_brief(note)}", WIDTH, subsequent_indent="  ")
+    return "\n".join(map(printable, lines)) + "\n"
 
 
 def _cell(need: Need, most: int, exact: bool) -> str:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from infimum.diagnostics.base import Curves, Diagnostics
 from infimum.diagnostics.classes import badness
 from infimum.errors import InputError, MissingExtraError
+from infimum.plain_text import printable
 from infimum.report.charts.base import on_calibration
 from infimum.report.charts.levels import Bins, fidelity_levels
 from infimum.report.charts.scale import probability_axis
 from infimum.report.rungs import rungs
 from infimum.results import Assessment
-from infimum.wording import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -171,22 +171,24 @@ def save_plots(
     a: Assessment, directory: str | Path, kind: Literal["png", "svg", "pdf"] = "png"
 ) -> list[Path]:
     """Write every chart the assessment has the figures for, `ladder.png` and so on; returns their paths."""
-    from infimum.files import make_directory, replace_file
+    from infimum.replacing import make_directory, refuse_links, replace_file, together
 
     if kind not in ("png", "svg", "pdf"):
         raise InputError(f"kind must be png, svg or pdf, not {kind!r}")
-    make_directory(Path(directory))
     written = []
-    for name, draw in PLOTS.items():
-        try:
-            figure = draw(a)
-        except MissingExtraError:
-            raise
-        except InputError:  # the assessment lacks the figures of this one
-            continue
-        path = Path(directory) / f"{name}.{kind}"
-        replace_file(path, partial(figure.savefig, format=kind, dpi=200))
-        written.append(path)
+    with together():
+        make_directory(Path(directory))
+        for name, draw in PLOTS.items():
+            try:
+                figure = draw(a)
+            except MissingExtraError:
+                raise
+            except InputError:  # the assessment lacks the figures of this one
+                continue
+            path = Path(directory) / f"{name}.{kind}"
+            refuse_links(Path(directory), path.name)
+            replace_file(path, partial(figure.savefig, format=kind, dpi=200))
+            written.append(path)
     return written
 
 

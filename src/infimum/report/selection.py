@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from infimum.manifold.selection import Selection
+from infimum.plain_text import printable
 from infimum.rounding import signed
-from infimum.wording import printable
 
 HEAD = ("manifold", "λ on samples − λ held out", "log-likelihood", "verdict")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import textwrap
 
+from infimum.plain_text import in_brief, printable
 from infimum.report.figures import NO_GUARANTEE, facts, figures, verdict
 from infimum.report.selection import selection_table, selection_title
 from infimum.results import Assessment
-from infimum.wording import printable
 
 WIDTH = 100
 
@@ -17,7 +17,7 @@ def to_text(a: Assessment) -> str:
     rows = figures(a)
     label = max(len(row.label) for row in rows)
     value = max(len(row.value) for row in rows)
-    lines = [printable(a.network), "", *textwrap.wrap(verdict(a), WIDTH), ""]
+    lines = [in_brief(a.network), "", *textwrap.wrap(verdict(a), WIDTH), ""]
     lines += [f"  {r.label:<{label}}  {r.value:<{value}}  {r.about}" for r in rows]
     lines += ["", *textwrap.wrap(NO_GUARANTEE, WIDTH), ""]
     for fact in facts(a):
@@ -26,5 +26,5 @@ def to_text(a: Assessment) -> str:
         lines += ["", selection_title(a.selection), "", *selection_table(a.selection), ""]
     for head, items in (("note", a.notes), ("warning", a.warnings)):
         for item in items:
-            lines += textwrap.wrap(f"{head}: {printable(item)}", WIDTH, subsequent_indent="  ")
-    return "\n".join(lines) + "\n"
+            lines += textwrap.wrap(f"{head}: {in_brief(item)}", WIDTH, subsequent_indent="  ")
+    return "\n".join(map(printable, lines)) + "\n"

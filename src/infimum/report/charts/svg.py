@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
+from infimum.plain_text import printable
 from infimum.report.charts.scale import Scale, short
-from infimum.wording import printable
 
 INNER = 1000
 """Width and height of the stretched part, in its own units."""

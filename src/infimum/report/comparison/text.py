@@ -6,10 +6,10 @@ import textwrap
 from collections.abc import Sequence
 
 from infimum.comparison.results import Comparison
+from infimum.plain_text import in_brief, printable
 from infimum.report.comparison import words
 from infimum.report.figures import NO_GUARANTEE
 from infimum.report.text import WIDTH
-from infimum.wording import printable
 
 LONGEST = 40
 """Letters of a cell of the table; names that are longer are cut, the reports hold them whole."""
@@ -35,7 +35,7 @@ def to_text(c: Comparison) -> str:
     lines += ["", *_wrapped(words.preservation(c)), *_wrapped(words.multiplicity(c)), *_wrapped(NO_GUARANTEE)]
     for head, items in (("note", c.notes), ("warning", c.warnings)):
         for item in items:
-            lines += _wrapped(f"{head}: {item}")
+            lines += _wrapped(f"{head}: {in_brief(item)}")
     return "\n".join(lines) + "\n"
 
 
