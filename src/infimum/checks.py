@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
@@ -184,13 +184,13 @@ def check_positive(value: Any, what: str) -> float:
     """A finite number above zero."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
         raise InputError(f"{what} must be a number above 0, not {value!r}")
-    if not math.isfinite(value) or value <= 0:
+    if not 0 < value <= sys.float_info.max:
         raise InputError(f"{what} must be a finite number above 0, not {value!r}")
     return float(value)
 
 
 def check_seed(seed: Any) -> int:
-    """A seed: a whole number, 0 or more."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed must be a whole number, 0 or more, not {seed!r}")
+    """A seed: a whole number, 0 or more, of 63 bits at most."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
+        raise InputError(f"seed must be a whole number from 0 to 2^63 - 1, not {seed!s:.60}")
     return int(seed)

@@ -12,9 +12,13 @@ import numpy as np
 from infimum.checks import Array
 from infimum.errors import InputError
 from infimum.files import check_fits, need_pyarrow, replace_file
+from infimum.records import read_sealed
 
 MANIFEST = "_infimum.json"
 """What an extraction keeps beside the parts of a folder; other readers of Parquet folders pass over it."""
+
+SCHEMA = "infimum/extraction/1"
+"""Of the manifest, and of the settings in a finished file."""
 
 READ_BUFFER = 2**20
 """Bytes of a column read from a file at a time."""
@@ -35,8 +39,6 @@ def parquet_rows(path: Path) -> int:
 
 def folder_parts(folder: Path) -> list[Path]:
     """The Parquet files of a folder by name; InputError for none, links, or an extraction that is not finished."""
-    import json
-
     parts = sorted(path for path in folder.glob("*.parquet") if not path.name.startswith((".", "_")))
     if not parts:
         raise InputError(
@@ -47,13 +49,8 @@ def folder_parts(folder: Path) -> list[Path]:
         if path.is_symlink() or not path.is_file():
             raise InputError(f"{path} is a link or not a file; the parts must lie in the folder")
     manifest = folder / MANIFEST
-    if manifest.is_file():
-        try:
-            complete = json.loads(manifest.read_bytes())["complete"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{manifest} cannot be read ({error!r})") from error
-        if complete is not True:
-            raise InputError(f"{folder} is an extraction that is not finished; run it again with --resume")
+    if manifest.is_file() and read_sealed(manifest, SCHEMA).get("complete") is not True:
+        raise InputError(f"{folder} is an extraction that is not finished; run it again with --resume")
     return parts
 
 

@@ -16,6 +16,7 @@ from infimum.certification.design import Design
 from infimum.certification.labelled import Labelled
 from infimum.certification.sequence import Sequence
 from infimum.certification.sequence_file import add_to_state, load_sequence
+from infimum.content import sealed
 
 
 def batch(start: int, n: int, correct: object = 1, **others: object) -> Labelled:
@@ -67,7 +68,7 @@ def test_refused_and_nothing_added(tmp_path: Path) -> None:
 
 
 def test_copies_under_other_ids_are_counted(tmp_path: Path) -> None:
-    """Also beside rows without logits, and after a state of the first versions, which holds no digests."""
+    """Also beside rows without logits, of which no digests are known."""
     state = tmp_path / "state.json"
     logits = np.random.default_rng(0).normal(size=(20, 3))
     labels = logits.argmax(axis=1)
@@ -77,9 +78,6 @@ def test_copies_under_other_ids_are_counted(tmp_path: Path) -> None:
         return add_to_state(state, Labelled.of(Outputs(logits, labels, ids=ids)), target=0.9).warnings
 
     assert add_to_state(state, batch(500, 3), target=0.9).warnings == ()
-    old = json.loads(state.read_text())
-    del old["digests"]
-    state.write_text(json.dumps(old))
     assert add(0) == ()
     (warning,) = add(100)
     assert "20 labelled rows are copies of others" in warning
@@ -181,29 +179,34 @@ def test_runs_side_by_side_lose_nothing(tmp_path: Path) -> None:
         ({"correct": "10"}, "one 0 or 1 for each id"),
         ({"correct": "11x"}, "one 0 or 1 for each id"),
         ({"ids": ["a", "a", "b"]}, "occurs twice"),
-        ({"batches": [2]}, "add up"),
+        ({"batches": [2]}, "do not belong to 3 ids"),
         ({"target": 2}, "target"),
-        ({"design": {"weights": [float("1e400")], "levels": None, "stratum": [0, 0, 0]}}, "weights"),
-        ({"ids": 3}, "ids or batches is no list"),
-        ({"schema": None}, "it has no schema"),
-        ({"digests": ["x", None, None]}, "digests"),
-        ({"digests": [None]}, "digests"),
-        ({"n_classes": "3"}, "n_classes is '3'"),
-        ({"class_names": 3}, "an entry is of another kind"),
+        ({"design": {"weights": [float("1e400")], "levels": None, "stratum": [0, 0, 0]}}, "is not a number"),
+        ({"design": {"weights": ["1"], "levels": None, "stratum": [0, 0, 0]}}, "weights"),
+        ({"ids": 3}, "ids must be a list"),
+        ({"schema": None}, "schema is None"),
+        ({"n_classes": "3"}, "n_classes must be a whole number"),
+        ({"n_classes": 10**400}, "n_classes must be a whole number"),
+        ({"n_classes": 0}, "n_classes must be 2 or more"),
+        ({"ids": ["a", "b", 3]}, r"ids\[2\] must be text"),
+        ({"class_names": 3}, "class_names must be a list"),
     ],
 )
 def test_damaged_states(tmp_path: Path, change: dict, message: str) -> None:
     state = tmp_path / "state.json"
     add_to_state(state, batch(0, 3), target=0.9)
-    state.write_text(json.dumps({**json.loads(state.read_text()), **change}))
+    whole = json.loads(state.read_text())
+    changed = {**whole, **change}
+    state.write_text(json.dumps(changed))
+    with pytest.raises(InputError, match=r"state\.json"):  # by its checksum, or its schema
+        add_to_state(state, batch(10, 3), target=0.9)
+    state.write_text(json.dumps(changed if "inf" in json.dumps(change).lower() else sealed(changed)))
     with pytest.raises(InputError, match=message):
         add_to_state(state, batch(10, 3), target=0.9)
-    whole = json.loads(state.read_text())
     del whole["target"]
-    state.write_text(json.dumps({**whole, "schema": "infimum/sequence/1"}))
-    with pytest.raises(InputError, match="not a usable state") as caught:
+    state.write_text(json.dumps(sealed(whole)))
+    with pytest.raises(InputError, match="not a usable state: it lacks 'target'"):
         add_to_state(state, batch(10, 3), target=0.9)
-    assert "Error(" not in str(caught.value)
     state.write_text("[" * 100_000)
-    with pytest.raises(InputError, match="not a state"):
+    with pytest.raises(InputError, match="not JSON"):
         add_to_state(state, batch(10, 3), target=0.9)

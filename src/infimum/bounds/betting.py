@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from infimum.bounds.base import Bound, check_confidence
+from infimum.bounds.base import Bound, MeanBound, check_confidence
 from infimum.bounds.observations import check_bounded
 from infimum.checks import Real, check_positive
 from infimum.errors import InputError
@@ -47,7 +47,8 @@ def betting(values: Any, confidence: Real = 0.95, low: Real = 0.0, high: Real = 
     low, high = _check_range(low, high)
     x = (check_bounded(values, "values", low, high) - low) / (high - low)
     bound = float(betting_bounds(x[None], confidence)[0])
-    return Bound(
+    kind = Bound if (low, high) == (0, 1) else MeanBound
+    return kind(
         value=low + (high - low) * bound,
         confidence=confidence,
         method="betting",

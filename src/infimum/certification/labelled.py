@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from infimum.bounds.observations import check_correct
-from infimum.certification.design import Design, read_design
+from infimum.certification.design import Design, check_table, read_design
 from infimum.checks import Array, check_vector
 from infimum.csv_files import numbers, read_csv
 from infimum.errors import InputError
@@ -108,7 +108,7 @@ class Labelled:
         columns = {SINGULAR.get(name, name): column for name, column in columns.items()}
         if "logits" in columns or any(name in columns for name in PROBABILITIES):
             rows = Labelled.of(Outputs.load(path), identity)
-            return replace(rows, design=read_design(columns, str(path)))
+            return replace(rows, design=_design(columns, str(path)))
         return _from_table(columns, str(path))
 
 
@@ -147,13 +147,20 @@ def _from_table(columns: Mapping[str, Array], what: str) -> Labelled:
         correct = _same(columns["predicted"][:n], column[:n], what, _n_classes(columns, what))
     else:
         raise InputError(f"{what} has 'label' but no 'predicted' to compare it with; give one, or 'correct'")
-    design = read_design(columns, what)
+    design = _design(columns, what)
     return Labelled(
         correct=correct,
         ids=columns["id"][:n] if "id" in columns else None,
         design=None if design is None else design.first(n),
         name=what,
     )
+
+
+def _design(columns: Mapping[str, Array], what: str) -> Design | None:
+    design = read_design(columns, what)
+    if design is not None:
+        check_table(columns, what)
+    return design
 
 
 def filled_in(column: Array) -> Bool[np.ndarray, " n"]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,10 +9,12 @@ from typing import Any
 
 from infimum.checks import Array
 from infimum.checksums import check_sums
+from infimum.content import sealed
 from infimum.errors import InputError
-from infimum.files import make_directory, write_bytes, write_npz
-from infimum.models.finished import SCHEMA, check_settings
-from infimum.parquet import MANIFEST, read_parquet, write_parquet
+from infimum.files import json_text, make_directory, write_bytes, write_npz
+from infimum.models.finished import check_settings
+from infimum.parquet import MANIFEST, SCHEMA, read_parquet, write_parquet
+from infimum.records import read_sealed
 
 _PART = re.compile(r"part-(\d{12})-(\d{12})\.(npz|parquet)")
 
@@ -110,16 +111,8 @@ class PartFolder:
             self.folder.rmdir()
 
     def _manifest(self) -> dict[str, Any] | None:
-        try:
-            document = json.loads((self.folder / MANIFEST).read_text("utf-8"))
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError) as error:
-            raise InputError(f"{self.folder / MANIFEST} cannot be read ({error})") from error
-        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-            raise InputError(f"{self.folder / MANIFEST} is not of an extraction")
-        return document
+        path = self.folder / MANIFEST
+        return read_sealed(path, SCHEMA) if path.exists() else None
 
     def _write_manifest(self, manifest: Mapping[str, Any]) -> None:
-        document = json.dumps({**manifest, "schema": SCHEMA}, indent=2, ensure_ascii=False)
-        write_bytes(self.folder / MANIFEST, (document + "\n").encode())
+        write_bytes(self.folder / MANIFEST, json_text(sealed({**manifest, "schema": SCHEMA})).encode())
