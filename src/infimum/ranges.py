@@ -104,7 +104,7 @@ def checked(value: Any, hint: Any, where: str) -> Any:
         must(isinstance(value, dict), "an object", value, where)
         for key, item in value.items():
             must(isinstance(key, str), "an object with text as keys", key, where)
-            checked(item, inside[1], f"{where}.{key}")
+            checked(item, inside[1], f"{where}.{key}" if key.isidentifier() else f"{where}[{shown(key)}]")
     elif hint is Any:
         _check_plain(value, where)
     elif is_dataclass(hint) and not isinstance(value, hint):  # type: ignore[arg-type]
