@@ -99,7 +99,10 @@ def checked(value: Any, hint: Any, where: str) -> Any:
         must(value in inside, f"one of {', '.join(map(repr, inside))}", value, where)
     elif origin is tuple:
         must(isinstance(value, tuple | list), "a list", value, where)
-        value = tuple([checked(item, inside[0], f"{where}[{i}]") for i, item in enumerate(value)])
+        if inside[0] is str and set(map(type, value)) <= {str}:  # many ids: nothing to say of each
+            value = tuple(value)
+        else:
+            value = tuple([checked(item, inside[0], f"{where}[{i}]") for i, item in enumerate(value)])
     elif origin is dict:
         must(isinstance(value, dict), "an object", value, where)
         for key, item in value.items():

@@ -36,6 +36,7 @@ def betting(values: Any, confidence: Real = 0.95, low: Real = 0.0, high: Real = 
     `values` (n,), n ≥ 1, in an order that does not depend on them (the bound depends on it a little): the order
     of drawing. The bets aim at this n; the bound is that of all n values, not the best on the way. On 0/1
     values it is wider than `clopper_pearson`, which is to be preferred there; use it for other bounded values.
+    Where low or high are others than 0 and 1 it is a `MeanBound`, whose value may lie elsewhere than in [0, 1].
     Raises InputError for values outside [low, high]. Source: Waudby-Smith and Ramdas (2024), section 4.
 
     >>> import numpy as np
