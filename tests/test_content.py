@@ -19,6 +19,7 @@ from reports import toy_assessment
 from infimum import Assessment, InputError, Outputs
 from infimum.certification.certificate import Certificate
 from infimum.certification.certify import certify
+from infimum.certification.draw import likeness_in_strata
 from infimum.certification.labelled import Labelled
 from infimum.certification.selection import select
 from infimum.certification.sequence_file import add_to_state, load_sequence
@@ -210,6 +211,20 @@ def test_shares_of_a_million_survive_too(tmp_path: Path) -> None:
     assert any("E-" in entry for entry in table["sampling_probability"])
     write_csv(tmp_path / "t.csv", table)
     assert len(Labelled.load(tmp_path / "t.csv")) == 8
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_strata_are_found_again_from_rounded_edges(seed: int, tmp_path: Path) -> None:
+    """The levels at which strata begin are levels of inputs: rounded, they must not lie above those."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=(3000, 4)) * 3
+    labels = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    cal, ops = Outputs(logits[: 400 + seed], labels[: 400 + seed]), Outputs(logits[500:])
+    select(ops, cal, 60, seed=seed).save(tmp_path / "t.csv")
+    table = {name: column.tolist() for name, column in read_csv(tmp_path / "t.csv").items()}
+    write_csv(tmp_path / "t.csv", {**table, "label": [0] * 60})
+    found, why = likeness_in_strata(Labelled.load(tmp_path / "t.csv"), ops, cal)
+    assert found is not None, why
 
 
 @pytest.mark.parametrize("ending", ["csv", "npz"])
