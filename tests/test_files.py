@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from infimum import Head, InputError, Outputs
+from infimum.content import sealed
 from infimum.files import array_names, read_arrays
 from infimum.stream import open_stream
 
@@ -65,7 +66,9 @@ def test_parts_that_do_not_fit_are_named(tmp_path):
     with pytest.raises(InputError, match="is a link"):
         Outputs.load(folder)
     (folder / "part-9.parquet").unlink()
-    (folder / "_infimum.json").write_text(json.dumps({"complete": False}))
+    (folder / "_infimum.json").write_text(
+        json.dumps(sealed({"schema": "infimum/extraction/1", "complete": False}))
+    )
     with pytest.raises(InputError, match=r"not finished.*--resume"):
         Outputs.load(folder)
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -110,6 +110,16 @@ def test_any_engine_gives_every_row_once(cal: Calibration, ops: Outputs, tmp_pat
         score_to_file(FileSource(tmp_path / "ops.npz"), cal, tmp_path / "b.npz", engine=lazy)
 
 
+def refused_when_changed(path: Path, name: str, again: Callable[[], object]) -> None:
+    """One digit of the settings beside, or within, what was written."""
+    data = path.read_bytes()
+    assert data.count(b'"rows_per_part": 1000') == 1
+    path.write_bytes(data.replace(b'"rows_per_part": 1000', b'"rows_per_part": 1001'))
+    with pytest.raises(InputError, match=rf"{name}.*its checksum does not match"):
+        again()
+    path.write_bytes(data)
+
+
 def test_an_interrupted_run_goes_on(cal: Calibration, ops: Outputs, tmp_path: Path) -> None:
     source, out = FileSource(tmp_path / "ops.npz"), tmp_path / "levels.npz"
     made: list[int] = []
@@ -127,6 +137,8 @@ def test_an_interrupted_run_goes_on(cal: Calibration, ops: Outputs, tmp_path: Pa
         score_to_file(source, cal, out)
     with pytest.raises(InputError, match=r"step was 'None', is '0\.1'"):
         score_to_file(source, cal, out, resume=True, step="0.1")
+    manifest = tmp_path / "levels.npz.parts" / "_infimum.json"
+    refused_when_changed(manifest, "_infimum.json", lambda: score_to_file(source, cal, out, resume=True))
 
     def rest(scorer: PartScorer, starts: Sequence[int]) -> Iterator[tuple[int, Table, int]]:
         made.extend(starts)
@@ -137,6 +149,7 @@ def test_an_interrupted_run_goes_on(cal: Calibration, ops: Outputs, tmp_path: Pa
     np.testing.assert_array_equal(read(out)["success_levels"], cal.success_levels(ops.logits))
     again = score_to_file(source, cal, out, resume=True)  # finished: nothing is made
     assert (again.resumed, again.mean) == (4, done.mean)
+    refused_when_changed(out, "levels.npz", lambda: score_to_file(source, cal, out, resume=True))
     np.savez(tmp_path / "ops.npz", logits=ops.logits + 1)
     with pytest.raises(InputError, match="input was"):
         score_to_file(source, cal, out, resume=True)

@@ -205,7 +205,7 @@ def check_positive(value: Any, what: str) -> float:
 
 
 def check_seed(seed: Any) -> int:
-    """A seed: a whole number, 0 or more."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed must be a whole number, 0 or more, not {seed!r}")
+    """A seed: a whole number, 0 or more, of 63 bits at most."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
+        raise InputError(f"seed must be a whole number from 0 to 2^63 - 1, not {seed!s:.60}")
     return int(seed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from infimum.bounds import Bound
 from infimum.bounds.clopper_pearson import labels_needed, successes_needed, successes_of
@@ -11,6 +10,7 @@ from infimum.checks import Real, exact_fraction
 from infimum.comparison.inputs import hashes
 from infimum.errors import InputError
 from infimum.measured import contradicted
+from infimum.records import Record
 from infimum.results import Assessment
 from infimum.rounding import floor4, percent, unrounded
 from infimum.wording import alike, named
@@ -27,17 +27,13 @@ OFTEN = 0.1
 
 
 @dataclass(frozen=True)
-class Gate:
+class Gate(Record):
     """What was asked, whether it holds, why, and what a reader should know besides."""
 
     name: str
     passed: bool
     message: str
     notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return {"name": self.name, "passed": self.passed, "message": self.message, "notes": list(self.notes)}
 
 
 def gates_of(

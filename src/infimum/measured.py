@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from infimum.ranges import Probability
+from infimum.records import Record
+
 if TYPE_CHECKING:
     from infimum.results import Assessment
 
@@ -13,15 +16,15 @@ LEVEL = 0.01
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measured(Record):
     """Accuracy of the operation beside that of the labelled inputs: both shares of correct predictions, in [0, 1].
 
     `p_value` is Fisher's exact one-sided one, for an operation that is no worse than the labelled inputs.
     """
 
-    operation: float
-    labelled: float
-    p_value: float
+    operation: Probability
+    labelled: Probability
+    p_value: Probability
 
     @property
     def rejected(self) -> bool:

@@ -11,14 +11,18 @@ from typing import Any
 import numpy as np
 
 from infimum.checks import Array
-from infimum.documents import RECORD, parse_json, read_json
+from infimum.documents import parse_json
 from infimum.errors import InputError
 from infimum.files import check_fits, need_pyarrow
+from infimum.records import read_sealed
 from infimum.regular import check_regular
 from infimum.replacing import replace_file
 
 MANIFEST = "_infimum.json"
 """What an extraction keeps beside the parts of a folder; other readers of Parquet folders pass over it."""
+
+SCHEMA = "infimum/extraction/1"
+"""Of the manifest, and of the settings in a finished file."""
 
 READ_BUFFER = 2**20
 """Bytes of a column read from a file at a time."""
@@ -52,7 +56,7 @@ def folder_parts(folder: Path) -> list[Path]:
         if path.is_symlink() or not path.is_file():
             raise InputError(f"{path} is a link or not a file; the parts must lie in the folder")
     manifest = folder / MANIFEST
-    if manifest.is_file() and read_json(manifest, RECORD).get("complete") is not True:
+    if manifest.is_file() and read_sealed(manifest, SCHEMA).get("complete") is not True:
         raise InputError(f"{folder} is an extraction that is not finished; run it again with --resume")
     return parts
 

@@ -16,6 +16,8 @@ from infimum.conformal.success import Empty, Step
 from infimum.errors import InputError
 from infimum.head import AnyHead, Head
 from infimum.manifold.base import Manifold
+from infimum.ranges import Count, Probability
+from infimum.records import Record
 from infimum.threads import read_ahead
 
 Rule = Literal["se", "difference", "samples", "time"]
@@ -69,16 +71,12 @@ class Stopping:
 
 
 @dataclass(frozen=True)
-class Batch:
+class Batch(Record):
     """λ after so many samples, and the sampling part of its standard error."""
 
-    n: int
-    value: float
-    standard_error: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return asdict(self)
+    n: Count
+    value: Probability
+    standard_error: Probability
 
 
 @dataclass(frozen=True)
@@ -201,7 +199,7 @@ class _Spread:
 
     @property
     def error(self) -> float:
-        """0.5, the most there is, for a single batch."""
+        """At most 0.5, which is the most there is; that for a single batch."""
         from scipy.special import ndtri, stdtrit
 
         if len(self.values) < 2:
@@ -210,7 +208,7 @@ class _Spread:
         values = np.array(self.values)
         free = len(values) - 1
         square = (weight**2 * (values - weight @ values) ** 2).sum() * len(values) / free
-        return float(np.sqrt(square) * stdtrit(free, 0.975) / ndtri(0.975))
+        return min(0.5, float(np.sqrt(square) * stdtrit(free, 0.975) / ndtri(0.975)))
 
 
 def _holds(stopping: Stopping, now: Batch, last: float, enough: bool, batches: int, seconds: float) -> bool:

@@ -260,7 +260,7 @@ def test_no_label_at_all(data: dict[str, Outputs]) -> None:
 
 def test_names_of_methods() -> None:
     assert set(ASYMPTOTIC) < set(METHODS)
-    with pytest.raises(InputError, match="not a certificate"):
+    with pytest.raises(InputError, match="schema is 'x'"):
         Certificate.from_dict({"schema": "x"})
-    with pytest.raises(InputError, match="not a whole certificate"):
+    with pytest.raises(InputError, match="lacks 'network': not a whole Certificate"):
         Certificate.from_dict({"schema": "infimum/certificate/1"})

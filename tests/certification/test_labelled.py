@@ -22,6 +22,7 @@ GOOD = {
     "order": [1, 2, 3, 4],
     "n_selected": [4, 4, 4, 4],
     "n_classes": [3, 3, 3, 3],
+    "checksum": ["own"] * 4,
     "label": [1, 1, 2, 1],
 }
 

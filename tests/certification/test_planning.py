@@ -119,6 +119,9 @@ def test_refused(options: dict, message: str) -> None:
 
 
 def test_foreign_json() -> None:
-    for document, message in (({"schema": "x"}, "not a plan"), ({"schema": "infimum/plan/1"}, "whole plan")):
+    for document, message in (
+        ({"schema": "x"}, "schema is 'x'"),
+        ({"schema": "infimum/plan/1"}, "not a whole Plan"),
+    ):
         with pytest.raises(InputError, match=message):
             Plan.from_dict(document)

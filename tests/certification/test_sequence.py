@@ -16,6 +16,7 @@ from infimum.certification.design import Design
 from infimum.certification.labelled import Labelled
 from infimum.certification.sequence import Sequence
 from infimum.certification.sequence_file import add_to_state, load_sequence
+from infimum.content import sealed
 
 
 def batch(start: int, n: int, correct: object = 1, **others: object) -> Labelled:
@@ -160,28 +161,35 @@ def test_runs_side_by_side_lose_nothing(tmp_path: Path) -> None:
         ({"correct": "10"}, "one 0 or 1 for each id"),
         ({"correct": "11x"}, "one 0 or 1 for each id"),
         ({"ids": ["a", "a", "b"]}, "occurs twice"),
-        ({"batches": [2]}, "add up"),
+        ({"batches": [2]}, "do not belong to 3 ids"),
         ({"target": 2}, "target"),
-        ({"design": {"weights": [-1.0], "levels": None, "stratum": [0, 0, 0]}}, "weights"),
-        ({"ids": 3}, "ids or batches is no list"),
-        ({"schema": None}, "it has no schema"),
+        ({"design": {"weights": [float("1e400")], "levels": None, "stratum": [0, 0, 0]}}, "is not a number"),
+        ({"design": {"weights": ["1"], "levels": None, "stratum": [0, 0, 0]}}, "weights"),
         ({"target": float("inf")}, "Infinity is not a number"),
-        ({"n_classes": "3"}, "n_classes is '3'"),
-        ({"class_names": 3}, "an entry is of another kind"),
+        ({"ids": 3}, "ids must be a list"),
+        ({"schema": None}, "schema is None"),
+        ({"n_classes": "3"}, "n_classes must be a whole number"),
+        ({"n_classes": 10**400}, "a whole number has 401 digits"),
+        ({"n_classes": 0}, "n_classes must be 2 or more"),
+        ({"ids": ["a", "b", 3]}, r"ids\[2\] must be text"),
+        ({"class_names": 3}, "class_names must be a list"),
     ],
 )
 def test_damaged_states(tmp_path: Path, change: dict, message: str) -> None:
     state = tmp_path / "state.json"
     add_to_state(state, batch(0, 3), target=0.9)
-    state.write_text(json.dumps({**json.loads(state.read_text()), **change}))
+    whole = json.loads(state.read_text())
+    changed = {**whole, **change}
+    state.write_text(json.dumps(changed))
+    with pytest.raises(InputError, match=r"state\.json"):  # by its checksum, or its schema
+        add_to_state(state, batch(10, 3), target=0.9)
+    state.write_text(json.dumps(changed if "inf" in json.dumps(change).lower() else sealed(changed)))
     with pytest.raises(InputError, match=message):
         add_to_state(state, batch(10, 3), target=0.9)
-    whole = json.loads(state.read_text())
     del whole["target"]
-    state.write_text(json.dumps({**whole, "schema": "infimum/sequence/1"}))
-    with pytest.raises(InputError, match="not a usable state") as caught:
+    state.write_text(json.dumps(sealed(whole)))
+    with pytest.raises(InputError, match="not a usable state: it lacks 'target'"):
         add_to_state(state, batch(10, 3), target=0.9)
-    assert "Error(" not in str(caught.value)
     state.write_text("[" * 100_000)
     with pytest.raises(InputError, match="nested more than 100 deep"):
         add_to_state(state, batch(10, 3), target=0.9)

@@ -172,7 +172,7 @@ BAD = [
     ((*CERTIFY, "right.npz", "--profile", "a,b"), "--profile"),
     ((*CERTIFY, "right.npz", "--json", "right.npz"), "is an input too"),
     ((*CERTIFY, "right.npz", "--sequential", "right.npz"), "is an input too"),
-    ((*CERTIFY, "right.npz", "--sequential", "lab.npz"), "not a state"),
+    ((*CERTIFY, "right.npz", "--sequential", "lab.npz"), "is not JSON"),
     ((*CERTIFY, "noids.npz", "--sequential", "s.json"), "no 'ids'"),
     ((*CERTIFY, "lab.npz", "--sequential", "s.json", "--method", "auto"), "--method does not go with"),
     (("plan",), "--target is needed"),

@@ -11,6 +11,7 @@ from command_line import Run
 from conftest_types import Toy
 
 from infimum import Comparison, Outputs, assess
+from infimum.content import sealed
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +83,7 @@ def test_refused(here: Path, command: tuple[str, ...], message: str, infimum: Ru
 def test_labels_that_only_one_has_are_not_called_different(here: Path, infimum: Run) -> None:
     d = json.loads((here / "b" / "assessment.json").read_text())
     del d["provenance"]["inputs"]["operation"]["labels"]
-    (here / "b.json").write_text(json.dumps(d))
+    (here / "b.json").write_text(json.dumps(sealed(d)))
     done = infimum("compare", "a", "b.json", cwd=here)
     assert done.returncode == 2
     assert "operation: only network 1 of networks 1 and 2 has labels" in done.stderr

@@ -237,8 +237,8 @@ def test_files_round_trip(ops: list[Outputs], cals: list[Outputs], tmp_path: Pat
     for broken, message in (
         ({**d, "schema": "x"}, "schema"),
         ({k: v for k, v in d.items() if k != "tau"}, "tau"),
-        ({**d, "tau": float("inf")}, "comparison.tau must be a finite number"),
-        ({**d, "networks": [{}]}, "not a whole"),
+        ({**d, "tau": float("inf")}, "tau must be a finite number"),
+        ({**d, "networks": [{}]}, r"networks\[0\] lacks 'name'"),
     ):
         with pytest.raises(InputError, match=message):
             Comparison.from_dict(broken)

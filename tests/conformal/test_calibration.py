@@ -13,6 +13,7 @@ from scipy.stats import binom
 
 from infimum import InputError
 from infimum.conformal import APS, LAC, RAPS, SAPS, Calibration, Margin, Score, TopK, calibrate
+from infimum.content import checksum
 
 SCORES = [LAC(), APS(), RAPS(0.01, 1), SAPS(0.2), TopK(), Margin()]
 
@@ -88,8 +89,12 @@ def test_saves_and_loads(tmp_path: Path, suffix: str, score: Score) -> None:
     [
         ({"schema": "infimum/calibration/9"}, "schema"),
         ({"score": {"name": "magic"}}, "magic"),
-        ({"key_high": [1.0, "x"]}, "not a calibration"),
-        ({"key_low": [0.0]}, "equally long"),
+        ({"key_high": [1.0, "2"]}, r"key_high\[1\] must be a number, not '2'"),
+        ({"key_high": [1.0, True]}, "key_high"),
+        ({"key_high": [1.0, 10**400]}, "too large"),
+        ({"n_classes": 10**400}, "n_classes"),
+        ({"key_high": [10.0**300] + [0.0] * 29}, "ascending"),
+        ({"key_low": [0.0]}, "30 and 1 scores"),
         ({"n_classes": 1}, "n_classes"),
         ({"n": 5}, "n is 5"),
         ({"randomize": "zz"}, "randomize"),
@@ -102,7 +107,14 @@ def test_foreign_files_are_refused(tmp_path: Path, change: dict, message: str) -
     logits, labels = sample(np.random.default_rng(4), 30)
     path = tmp_path / "cal.json"
     calibrate(logits, labels).save(path)
-    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    content = {**json.loads(path.read_text()), **change}
+    path.write_text(json.dumps(content))
+    with pytest.raises(InputError, match=r"cal\.json"):
+        Calibration.load(path)
+    if all(type(value) is float for value in content["key_high"]):
+        arrays = {name: np.array(content[name]) for name in ("key_high", "key_low")}
+        content["checksum"] = checksum({**content, **arrays})
+    path.write_text(json.dumps(content))  # with a checksum that fits, so that what is behind it is seen
     with pytest.raises(InputError, match=message):
         Calibration.load(path)
 

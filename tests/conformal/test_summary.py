@@ -11,6 +11,7 @@ from scipy.stats import binom
 
 from infimum import InputError
 from infimum.conformal import APS, LAC, RAPS, Calibration, LambdaSummary, Margin, calibrate
+from infimum.content import sealed
 
 
 def summarised(
@@ -148,20 +149,28 @@ def test_a_summary_travels_as_json_and_adds_up(
     ("change", "message"),
     [
         ({"schema": "infimum/assessment/1"}, "schema is 'infimum/assessment/1'"),
-        ({"n": -1}, "whole numbers"),
-        ({"n": True}, "whole numbers"),
+        ({"n": -1}, "n must be 0 or more"),
+        ({"n": True}, "n must be a whole number"),
         ({"n_calibration": 10**9}, "2 x 1000000002 numbers"),
         ({"step": 2}, "step must be"),
         ({"step": "[]"}, "step must be"),
         ({"empty": "no"}, "empty must be one of"),
         ({"weight": [[1.0], [2.0, 3.0]]}, "not a summary"),
+        ({"weight": [["1", "0", "0", "0", "0"]] * 2}, "must be a number, not '1'"),
         ({"weight": [[-1.0] * 5] * 2}, "none negative"),
-        ({"weight_squared": [[float("nan")] * 5] * 2}, "none negative"),
-        ({"weight": None}, "none negative"),
+        ({"weight_squared": [[float("nan")] * 5] * 2}, "not finite"),
+        ({"weight": None}, "must be a list"),
     ],
 )
 def test_only_summaries_are_read(change: dict, message: str) -> None:
+    changed = {**LambdaSummary(3).to_dict(), **change}
+    if "nan" not in str(changed):  # no checksum is of what is no number
+        changed = sealed(changed)
     with pytest.raises(InputError, match=message):
-        LambdaSummary.from_dict({**LambdaSummary(3).to_dict(), **change})
+        LambdaSummary.from_dict(changed)
+    with pytest.raises(InputError, match="checksum does not match"):
+        LambdaSummary.from_dict({**LambdaSummary(3).to_dict(), "n": 1})
     with pytest.raises(InputError, match="'weight'"):
-        LambdaSummary.from_dict({k: v for k, v in LambdaSummary(3).to_dict().items() if k != "weight"})
+        LambdaSummary.from_dict(
+            sealed({k: v for k, v in LambdaSummary(3).to_dict().items() if k != "weight"})
+        )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from infimum.checks import exact_fraction
+from infimum.ranges import Confidence, Count, Probability
+from infimum.records import Record
 
 DRAWN_ALIKE = (
     "the labelled inputs were drawn independently from the operational distribution",
@@ -16,7 +18,7 @@ DRAWN_ALIKE = (
 
 
 @dataclass(frozen=True)
-class Bound:
+class Bound(Record):
     """A certified lower bound: Success(f) ≥ `value` with probability at least `confidence`.
 
     `n` is the number of labelled inputs it rests on, `assumptions` what must be true for it to hold, `details`
@@ -24,36 +26,30 @@ class Bound:
     "finite-sample", the confidence holds for every n; "asymptotic", only in the limit of many labels.
     """
 
-    value: float
-    confidence: float
+    value: Probability
+    confidence: Confidence
     method: str
-    n: int
+    n: Count
     assumptions: tuple[str, ...]
     details: dict[str, Any] = field(default_factory=dict, hash=False)
     validity: Literal["finite-sample", "asymptotic"] = "finite-sample"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return {**asdict(self), "assumptions": list(self.assumptions)}
 
-    @staticmethod
-    def from_dict(d: dict[str, Any]) -> Bound:
-        """Inverse of `to_dict`; `details` may be missing, as in files of the first version."""
-        return Bound(**{**d, "assumptions": tuple(d["assumptions"])})
+@dataclass(frozen=True)
+class MeanBound(Bound):
+    """The same of a mean of values that lie elsewhere than from 0 to 1."""
+
+    value: float
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(Record):
     """A figure that is *not* a guarantee; `note` says why and what it is, `standard_error` what chance does to it."""
 
-    value: float
+    value: Probability
     method: str
     note: str
-    standard_error: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return asdict(self)
+    standard_error: Probability | None = None
 
 
 def check_confidence(confidence: Any) -> float:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from infimum.bounds.base import Bound, check_confidence
+from infimum.bounds.base import Bound, MeanBound, check_confidence
 from infimum.bounds.observations import check_bounded
 from infimum.checks import Real, check_positive
 from infimum.errors import InputError
@@ -36,6 +36,7 @@ def betting(values: Any, confidence: Real = 0.95, low: Real = 0.0, high: Real = 
     `values` (n,), n ≥ 1, in an order that does not depend on them (the bound depends on it a little): the order
     of drawing. The bets aim at this n; the bound is that of all n values, not the best on the way. On 0/1
     values it is wider than `clopper_pearson`, which is to be preferred there; use it for other bounded values.
+    Where low or high are others than 0 and 1 it is a `MeanBound`, whose value may lie elsewhere than in [0, 1].
     Raises InputError for values outside [low, high]. Source: Waudby-Smith and Ramdas (2024), section 4.
 
     >>> import numpy as np
@@ -47,7 +48,8 @@ def betting(values: Any, confidence: Real = 0.95, low: Real = 0.0, high: Real = 
     low, high = _check_range(low, high)
     x = (check_bounded(values, "values", low, high) - low) / (high - low)
     bound = float(betting_bounds(x[None], confidence)[0])
-    return Bound(
+    kind = Bound if (low, high) == (0, 1) else MeanBound
+    return kind(
         value=low + (high - low) * bound,
         confidence=confidence,
         method="betting",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -14,6 +13,8 @@ from infimum.conformal.ranking import top_two
 from infimum.errors import InputError
 from infimum.identity import unlabelled_rows
 from infimum.outputs import Outputs, check_one_network
+from infimum.ranges import Confidence, Count, Probability, Size
+from infimum.records import Record
 from infimum.rows import Identity
 
 ROWS = 2000
@@ -26,7 +27,7 @@ LEAST_LOG = -30.0
 
 
 @dataclass(frozen=True)
-class Exchangeability:
+class Exchangeability(Record):
     """What the two-sample test of calibration against operation found.
 
     `p_value`: Bonferroni's of `p_classifier` and `p_confidence`, in (0, 1]; `rejected` when it is at most
@@ -34,30 +35,23 @@ class Exchangeability:
     at all; None with too few rows), and `distance`, the Kolmogorov–Smirnov distance of the confidences (0: none).
     """
 
-    p_value: float
-    p_classifier: float
-    p_confidence: float
-    auc: float | None
-    distance: float
-    n_calibration: int
-    n_operation: int
+    COMPUTED = ("rejected",)
+
+    p_value: Probability
+    p_classifier: Probability
+    p_confidence: Probability
+    auc: Probability | None
+    distance: Probability
+    n_calibration: Count
+    n_operation: Count
     features: bool
-    permutations: int
-    level: float
+    permutations: Size
+    level: Confidence
 
     @property
     def rejected(self) -> bool:
         """Whether the two are found to differ."""
         return self.p_value <= self.level
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return {**asdict(self), "rejected": self.rejected}
-
-    @staticmethod
-    def from_dict(d: dict[str, Any]) -> Exchangeability:
-        """Inverse of `to_dict`."""
-        return Exchangeability(**{key: value for key, value in d.items() if key != "rejected"})
 
     @property
     def p_in_words(self) -> str:

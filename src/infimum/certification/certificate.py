@@ -7,24 +7,25 @@ from typing import Any
 
 from infimum.bounds import Bound, Exchangeability
 from infimum.errors import InputError
-from infimum.files import json_text
+from infimum.ranges import Count, Size
+from infimum.records import Document
 from infimum.results import Target
-
-SCHEMA = "infimum/certificate/1"
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Document):
     """Bounds on Success(f) from labelled rows, and whether the one named beforehand reaches the target.
 
     The first of `bounds` judges; each holds with its own confidence, and the largest, picked afterwards, does not.
     `per_class` hold all together. `withheld` says of the other methods why they are not given.
     """
 
+    SCHEMA = "infimum/certificate/1"
+
     network: str
     target: Target
-    n: int
-    wrong: int
+    n: Size
+    wrong: Count
     bounds: tuple[Bound, ...]
     per_class: tuple[Bound, ...] = ()
     withheld: dict[str, str] = field(default_factory=dict, hash=False)
@@ -32,48 +33,17 @@ class Certificate:
     warnings: tuple[str, ...] = ()
     provenance: dict[str, Any] = field(default_factory=dict, hash=False)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.bounds:
+            raise InputError("bounds is empty: a certificate has the bound that judges")
+        if self.wrong > self.n:
+            raise InputError(f"wrong is {self.wrong}, but there are {self.n} labelled rows")
+
     @property
     def judge(self) -> Bound:
         """The bound that decides."""
         return self.bounds[0]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON; the schema is `infimum/certificate/1`."""
-        return {
-            "schema": SCHEMA,
-            "network": self.network,
-            "target": vars(self.target).copy(),
-            "n": self.n,
-            "wrong": self.wrong,
-            "bounds": [bound.to_dict() for bound in self.bounds],
-            "per_class": [bound.to_dict() for bound in self.per_class],
-            "withheld": self.withheld,
-            "exchangeability": None if self.exchangeability is None else self.exchangeability.to_dict(),
-            "warnings": list(self.warnings),
-            "provenance": self.provenance,
-        }
-
-    def to_json(self) -> str:
-        """The JSON document; finite numbers only."""
-        return json_text(self.to_dict())
-
-    @staticmethod
-    def from_dict(d: dict[str, Any]) -> Certificate:
-        """Inverse of `to_dict`; raises InputError for another schema or a missing key."""
-        if not isinstance(d, dict) or d.get("schema") != SCHEMA:
-            raise InputError(f"not a certificate: this version reads the schema {SCHEMA!r}")
-        try:
-            alike = d["exchangeability"]
-            return Certificate(
-                target=Target(**d["target"]),
-                bounds=tuple(Bound.from_dict(b) for b in d["bounds"]),
-                per_class=tuple(Bound.from_dict(b) for b in d["per_class"]),
-                exchangeability=None if alike is None else Exchangeability.from_dict(alike),
-                warnings=tuple(d["warnings"]),
-                **{key: d[key] for key in ("network", "n", "wrong", "withheld", "provenance")},
-            )
-        except (KeyError, TypeError) as error:
-            raise InputError(f"not a whole certificate ({error!r})") from error
 
     def summary(self) -> str:
         """What a person should read: the verdict, every bound, what they assume, and every warning."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from infimum.bounds.observations import check_bounded
 from infimum.checks import Array, check_vector
+from infimum.content import CHECKSUM, checksum
 from infimum.csv_files import numbers
 from infimum.errors import InputError
 
@@ -18,19 +21,14 @@ COLUMNS = ("stratum", "sampling_probability", "stratum_weight")
 WHOLE = ("order", "n_selected")
 """What shows that a table is whole: the places 1..n of its rows, and n in each."""
 
-DRAWN = (
-    "id",
-    "row",
-    "predicted",
-    "level",
-    *COLUMNS,
-    "stratum_from",
-    "operation",
-    *WHOLE,
-    "n_classes",
-    "checksum",
-)
-"""Everything that says what was drawn, and how."""
+SEALED = ("id", "row", "predicted", "level", *COLUMNS, "stratum_from", "operation", *WHOLE, "n_classes")
+"""What was drawn, and how: the columns that the checksum is of. Labels and further columns are the user's."""
+
+OWN = "own"
+"""What stands in the column `checksum` of a draw in strata that infimum did not make."""
+
+DIGITS = 9
+"""Decimals of the numbers in a table: spreadsheets show no more, and save what they show."""
 
 ROUNDING = 1e-6
 """How far weights and probabilities may differ from one another: what is lost when a table is written."""
@@ -126,7 +124,7 @@ def _drawn_from(
         begins = numbers(columns["stratum_from"], f"{what}: stratum_from")[first]
         if (np.diff(begins) <= 0).any():
             raise InputError(f"{what}: stratum_from does not rise with the strata")
-        edges = begins[1:]
+        edges = begins[1:] - 10.0**-DIGITS  # they are levels, rounded: none of those may come to lie below
     if "row" in columns:
         values = numbers(columns["row"], f"{what}: row")
         rows = values.astype(np.int64)
@@ -138,6 +136,58 @@ def _drawn_from(
             raise InputError(f"{what}: operation differs between rows: the rows are of two selections")
         pool = str(names[0])
     return edges, rows, pool
+
+
+def sealed_table(columns: Mapping[str, Array]) -> dict[str, Array]:
+    """The columns as they are written: numbers rounded to what a spreadsheet keeps, and the checksum in each row.
+
+    >>> table = sealed_table({"id": np.array(["a"]), "level": np.array([2 / 3])})
+    >>> table["level"].tolist(), len(table["checksum"][0])
+    ([0.666666667], 23)
+    """
+    written = {name: _rounded(c) if c.dtype.kind == "f" else c for name, c in columns.items()}
+    n = len(next(iter(columns.values())))
+    return {**written, CHECKSUM: np.full(n, _checksum(written, "the table"))}
+
+
+def check_table(columns: Mapping[str, Array], what: str) -> None:
+    """Raise InputError unless a table drawn in strata is as `sealed_table` made it, or says that it is the user's own.
+
+    Another order of columns, way of writing a number, or filling in of labels does no harm.
+    """
+    if CHECKSUM not in columns:
+        raise InputError(
+            f"{what} has no column {CHECKSUM!r}, which `infimum plan --select` writes into every row: put it back. To "
+            f"certify on a draw in strata of your own, add that column with {OWN!r} in every row"
+        )
+    said = set(columns[CHECKSUM].astype(str).tolist())
+    if said not in ({OWN}, {_checksum(columns, what)}):
+        raise InputError(
+            f"{what} is not as `infimum plan --select` wrote it: {', '.join(n for n in SEALED if n in columns)} or "
+            f"{CHECKSUM} was changed, perhaps by a spreadsheet (an id 007 becomes 7). Copy the labels into the table "
+            "as it was written"
+        )
+
+
+def _checksum(columns: Mapping[str, Array], what: str) -> str:
+    """Of the columns in SEALED, numbers as numbers and text without the spaces around it; its first 16 digits."""
+    content: dict[str, Any] = {}
+    for name in (name for name in SEALED if name in columns):
+        text = name in ("id", "operation") or (name == "predicted" and "n_classes" not in columns)
+        content[name] = (
+            [" ".join(entry.split()) for entry in columns[name].astype(str).tolist()]
+            if text
+            else _rounded(numbers(columns[name], f"{what}: {name}")).tolist()
+        )
+    return checksum(content)[:23]
+
+
+def _rounded(values: Array) -> Array:
+    """Numbers to 9 decimals; below 0.001, where spreadsheets write powers of ten, to 6 digits."""
+    each = values.astype(np.float64).tolist()
+    return np.array(
+        [round(x, DIGITS if abs(x) >= 1e-3 or not x else 5 - math.floor(math.log10(abs(x)))) for x in each]
+    )
 
 
 def _check_whole(columns: Mapping[str, Array], what: str) -> None:

@@ -11,8 +11,9 @@ import numpy as np
 from jaxtyping import Bool
 
 from infimum.bounds.observations import check_correct
-from infimum.certification.design import DRAWN, Design, read_design
+from infimum.certification.design import SEALED, Design, check_table, read_design
 from infimum.checks import Array, check_vector
+from infimum.content import CHECKSUM
 from infimum.csv_files import numbers, read_csv
 from infimum.errors import InputError
 from infimum.files import array_names, read_arrays
@@ -110,8 +111,8 @@ class Labelled:
         if {"logits", *PROBABILITIES}.isdisjoint(array_names(path)):
             return _from_table(singular(read_arrays(path), str(path)), str(path))
         rows = Labelled.of(Outputs.load(path), identity)
-        columns = singular(read_arrays(path, (*DRAWN, *SINGULAR)), str(path))
-        return replace(rows, design=read_design(columns, str(path)))
+        columns = singular(read_arrays(path, (*SEALED, CHECKSUM, *SINGULAR)), str(path))
+        return replace(rows, design=_design(columns, str(path)))
 
 
 SINGULAR = {"ids": "id", "labels": "label", "predictions": "predicted"}
@@ -160,13 +161,20 @@ def _from_table(columns: Mapping[str, Array], what: str) -> Labelled:
         correct = _same(columns["predicted"][:n], column[:n], what, _n_classes(columns, what))
     else:
         raise InputError(f"{what} has 'label' but no 'predicted' to compare it with; give one, or 'correct'")
-    design = read_design(columns, what)
+    design = _design(columns, what)
     return Labelled(
         correct=correct,
         ids=columns["id"][:n] if "id" in columns else None,
         design=None if design is None else design.first(n),
         name=what,
     )
+
+
+def _design(columns: Mapping[str, Array], what: str) -> Design | None:
+    design = read_design(columns, what)
+    if design is not None:
+        check_table(columns, what)
+    return design
 
 
 def filled_in(column: Array) -> Bool[np.ndarray, " n"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,9 @@ from infimum.certification.rehearsal import World, rehearsed, stopping_times
 from infimum.checks import Array, Real, check_seed
 from infimum.conformal import Calibration
 from infimum.errors import InputError
-from infimum.files import json_text
 from infimum.outputs import Outputs, check_one_network
-
-SCHEMA = "infimum/plan/1"
+from infimum.ranges import Confidence, Count, Probability
+from infimum.records import Document, Record
 
 SUCCESSES = (0.8, 0.9, 0.95)
 """Probabilities of success that a plan is made for."""
@@ -42,72 +41,45 @@ POINTS = 9
 
 
 @dataclass(frozen=True)
-class Need:
+class Need(Record):
     """Labels needed for a probability of `success`; None where the largest number tried falls short.
 
     Exact methods: `low` is the first number that suffices, `labels` = `high` that from which on every one does.
     Simulated ones: `low` and `high` are what ± 2 standard errors of the simulation leave open.
     """
 
-    success: float
-    labels: int | None
-    low: int | None
-    high: int | None
+    success: Probability
+    labels: Count | None
+    low: Count | None
+    high: Count | None
 
 
 @dataclass(frozen=True)
-class PlannedMethod:
+class PlannedMethod(Record):
     """What one method needs, and its curve: numbers of labels, power, and the simulation's standard error."""
 
     method: str
     exact: bool
     validity: str
     needs: tuple[Need, ...]
-    n: tuple[int, ...]
-    power: tuple[float, ...]
-    standard_error: tuple[float, ...]
+    n: tuple[Count, ...]
+    power: tuple[Probability, ...]
+    standard_error: tuple[Probability, ...]
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Document):
     """How many labels each method needs to reach `target` at `confidence`, if Success(f) is `expected`."""
 
-    target: float
-    confidence: float
-    expected: float
+    SCHEMA = "infimum/plan/1"
+
+    target: Probability
+    confidence: Confidence
+    expected: Probability
     methods: tuple[PlannedMethod, ...]
-    draws: int
+    draws: Count
     notes: tuple[str, ...] = ()
     provenance: dict[str, Any] = field(default_factory=dict, hash=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON; the schema is `infimum/plan/1`."""
-        return {"schema": SCHEMA, **asdict(self)}
-
-    def to_json(self) -> str:
-        """The JSON document; finite numbers only."""
-        return json_text(self.to_dict())
-
-    @staticmethod
-    def from_dict(d: dict[str, Any]) -> Plan:
-        """Inverse of `to_dict`, also of what JSON makes of it; raises InputError for another schema."""
-        if not isinstance(d, dict) or d.get("schema") != SCHEMA:
-            raise InputError(f"not a plan: this version reads the schema {SCHEMA!r}")
-        try:
-            methods = tuple(
-                PlannedMethod(
-                    **{
-                        **m,
-                        "needs": tuple(Need(**need) for need in m["needs"]),
-                        **{key: tuple(m[key]) for key in ("n", "power", "standard_error")},
-                    }
-                )
-                for m in d["methods"]
-            )
-            rest = ("target", "confidence", "expected", "draws", "provenance")
-            return Plan(methods=methods, notes=tuple(d["notes"]), **{key: d[key] for key in rest})
-        except (KeyError, TypeError) as error:
-            raise InputError(f"not a whole plan ({error!r})") from error
 
     def summary(self) -> str:
         """The table that a person should read, and what it rests on."""

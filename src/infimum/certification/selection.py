@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from infimum.bounds import allocate, strata
-from infimum.certification.design import COLUMNS
+from infimum.certification.design import COLUMNS, sealed_table
 from infimum.certification.draw import pool_of
 from infimum.certification.labelled import filled_in, singular
 from infimum.certification.planning import operation_levels
@@ -55,8 +55,10 @@ class Selection:
     def save(self, path: str | Path) -> None:
         """Write to .csv, with an empty column `label` to fill in, or .npz, to which `label` or `correct` is added.
 
-        Each row holds its place (`order`) and how many there are (`n_selected`), so that `certify` notices what is
-        missing. Raises InputError where `path` holds labels already, or is no selection.
+        Each row holds its place (`order`), how many there are (`n_selected`), and the table's checksum, so that
+        `certify` notices what is missing or changed.
+
+        Raises InputError where `path` holds labels already, or is no selection.
         """
         path = Path(path)
         check_unlabelled(path)
@@ -66,6 +68,7 @@ class Selection:
         columns["n_selected"] = np.full(len(self), len(self))
         if self.n_classes is not None:
             columns["n_classes"] = np.full(len(self), self.n_classes)
+        columns = sealed_table(columns)
         if path.suffix == ".csv":
             write_csv(path, {**{k: v.tolist() for k, v in columns.items()}, "label": [""] * len(self)})
         elif path.suffix == ".npz":

@@ -14,6 +14,7 @@ from infimum.certification.design import ROUNDING, Design
 from infimum.certification.labelled import Labelled
 from infimum.checks import Array
 from infimum.errors import InputError
+from infimum.ranges import Classes, Confidence, Probability, Size, check_fields
 from infimum.results import Target
 
 STOPPED = (
@@ -30,14 +31,22 @@ class Sequence:
     """
 
     network: str
-    target: float
-    confidence: float
+    target: Probability
+    confidence: Confidence
     ids: tuple[str, ...] = ()
     correct: Bool[np.ndarray, " n"] = field(default_factory=lambda: np.zeros(0, dtype=bool))
-    batches: tuple[int, ...] = ()
+    batches: tuple[Size, ...] = ()
     design: Design | None = None
-    n_classes: int | None = None
+    n_classes: Classes | None = None
     class_names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        n = len(self.ids)
+        if len(self.correct) != n or sum(self.batches) != n:
+            raise InputError(f"correct and batches do not belong to {n} ids")
+        if len(set(self.ids)) < n:
+            raise InputError("an id occurs twice")
 
     def with_rows(self, rows: Labelled) -> Sequence:
         """The sequence with these rows added; InputError for rows without ids, known ids, or of another network.

@@ -18,12 +18,17 @@ from infimum.certification.design import Design
 from infimum.certification.labelled import Labelled
 from infimum.certification.sequence import Sequence, check_same
 from infimum.checks import Real, check_labels, check_weights, exact_fraction
-from infimum.documents import read_json
+from infimum.content import sealed
 from infimum.errors import InputError
 from infimum.places import check_can_make
+from infimum.ranges import checked, must, numbers_of, read_fields
+from infimum.records import read_sealed
 from infimum.replacing import replace_file
 
 SCHEMA = "infimum/sequence/1"
+
+FIELDS = ("network", "target", "confidence", "n_classes", "class_names", "batches", "ids")
+"""Fields of a sequence that are written as they are."""
 
 
 def add_to_state(
@@ -56,12 +61,7 @@ def save_sequence(state: Sequence, path: Path) -> None:
     design = state.design
     document = {
         "schema": SCHEMA,
-        "network": state.network,
-        "target": state.target,
-        "confidence": state.confidence,
-        "n_classes": state.n_classes,
-        "class_names": None if state.class_names is None else list(state.class_names),
-        "batches": list(state.batches),
+        **{name: getattr(state, name) for name in FIELDS},
         "design": None
         if design is None
         else {
@@ -69,13 +69,12 @@ def save_sequence(state: Sequence, path: Path) -> None:
             "levels": None if design.levels is None else design.levels.tolist(),
             "stratum": design.stratum.tolist(),
         },
-        "ids": list(state.ids),
         "correct": "".join("1" if right else "0" for right in state.correct.tolist()),
     }
 
     def write(temporary: Path) -> None:
         with temporary.open("w", encoding="utf-8") as file:
-            json.dump(document, file, allow_nan=False)
+            json.dump(sealed(document), file, allow_nan=False)
             file.flush()
             os.fsync(file.fileno())
 
@@ -83,58 +82,41 @@ def save_sequence(state: Sequence, path: Path) -> None:
 
 
 def load_sequence(path: Path) -> Sequence:
-    """Read a state; raises InputError naming what is wrong with it."""
-    document = read_json(path)
+    """Read a state; raises InputError naming what is wrong with it, or that it was changed."""
+    document = read_sealed(path, SCHEMA)
     try:
         return _from_dict(document)
     except InputError as error:
         raise InputError(f"{path} is not a usable state: {error}") from error
-    except KeyError as error:
-        raise InputError(f"{path} is not a usable state: {error.args[0]} is missing") from error
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(
-            f"{path} is not a state written by infimum certify --sequential: an entry is of another kind"
-        ) from error
 
 
-def _from_dict(d: Any) -> Sequence:
-    schema = d.get("schema") if isinstance(d, dict) else None
-    if schema != SCHEMA:
-        said = "it has no schema" if schema is None else f"schema is {schema!r}"
-        raise InputError(f"{said}, this version reads {SCHEMA!r}")
-    if not isinstance(d["ids"], list) or not isinstance(d["batches"], list):
-        raise InputError("ids or batches is no list")
-    ids, batches = tuple(str(i) for i in d["ids"]), tuple(d["batches"])
-    correct = d["correct"]
-    if not isinstance(correct, str) or set(correct) - {"0", "1"} or len(correct) != len(ids):
+def _from_dict(d: dict[str, Any]) -> Sequence:
+    plain = read_fields(Sequence, d, FIELDS)
+    if missing := {"correct", "design"} - d.keys():
+        raise InputError(f"it lacks {min(missing)!r}")
+    correct = checked(d["correct"], str, "correct")
+    if set(correct) - {"0", "1"} or len(correct) != len(plain["ids"]):
         raise InputError("correct is not one 0 or 1 for each id")
-    if len(set(ids)) < len(ids):
-        raise InputError("an id occurs twice")
-    n_classes = d["n_classes"]
-    if n_classes is not None and (not isinstance(n_classes, int) or n_classes < 2):
-        raise InputError(f"n_classes is {n_classes!r}, a whole number from 2 was expected")
-    if any(not isinstance(b, int) or b < 1 for b in batches) or sum(batches) != len(ids):
-        raise InputError("batches do not add up to its rows")
-    design = d["design"]
-    if design is not None:
-        weights = check_weights(design["weights"], len(design["weights"]), "weights")
-        levels = design["levels"]
-        design = Design(
-            check_labels(design["stratum"], len(ids), len(weights), "stratum"),
-            weights,
-            None if levels is None else check_bounded(levels, "levels", n=len(weights)),
-        )
-    names = d["class_names"]
     return Sequence(
-        network=str(d["network"]),
-        target=float(exact_fraction(d["target"], "target")),
-        confidence=check_confidence(d["confidence"]),
-        ids=ids,
         correct=np.array([c == "1" for c in correct], dtype=bool),
-        batches=batches,
-        design=design,
-        n_classes=n_classes,
-        class_names=None if names is None else tuple(str(name) for name in names),
+        design=None if d["design"] is None else _design(d["design"], len(correct)),
+        **plain,
+    )
+
+
+def _design(d: Any, n: int) -> Design:
+    must(
+        isinstance(d, dict) and {"weights", "levels", "stratum"} == set(d),
+        "weights, levels, stratum",
+        d,
+        "design",
+    )
+    weights = check_weights(numbers_of(d["weights"], "weights"), len(d["weights"]), "weights")
+    levels = None if d["levels"] is None else numbers_of(d["levels"], "levels")
+    return Design(
+        check_labels(numbers_of(d["stratum"], "stratum"), n, len(weights), "stratum"),
+        weights,
+        None if levels is None else check_bounded(levels, "levels", n=len(weights)),
     )
 
 

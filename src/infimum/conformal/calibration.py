@@ -24,6 +24,7 @@ from infimum.conformal.search import count_below, padded
 from infimum.conformal.success import Empty, Step, levels_of
 from infimum.errors import InputError
 from infimum.heap import keep_freed_memory
+from infimum.ranges import Classes, Count, Positive, check_fields
 from infimum.threads import for_each
 
 logger = logging.getLogger("infimum")
@@ -53,12 +54,20 @@ class Calibration:
 
     score: Score
     keys: Complex[np.ndarray, " n"] = field(repr=False)
-    n_classes: int
-    temperature: Real = 1.0
+    n_classes: Classes
+    temperature: Positive = 1.0
     randomize: bool = True
-    seed: int = 0
-    n_tuning: int = 0
+    seed: Count = 0
+    n_tuning: Count = 0
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        keys = self.keys
+        if keys.dtype != np.complex128 or keys.ndim != 1 or len(keys) < 2 or not np.isfinite(keys).all():
+            raise InputError("keys must be at least 2 finite complex numbers, as `scores.keys` makes them")
+        if (keys[1:] < keys[:-1]).any():
+            raise InputError("keys must be ascending")
 
     @property
     def n(self) -> int:

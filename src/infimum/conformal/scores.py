@@ -7,7 +7,6 @@ S; the sum is kept exactly, as a pair (rounded sum, rounding error), and pairs c
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
@@ -18,6 +17,7 @@ from infimum.checks import Array, Real
 from infimum.conformal.draws import Draws
 from infimum.conformal.ranking import Ranked
 from infimum.errors import InputError
+from infimum.ranges import Count, Nonnegative, checked
 
 Parts = tuple[Array | Real, Array]
 """(fixed, computed): `fixed` has the same bits on every path, `computed` a small relative error."""
@@ -114,9 +114,8 @@ class RAPS:
 
     def __post_init__(self) -> None:
         _nonnegative("RAPS penalty", self.penalty)
-        whole = isinstance(self.k_reg, int) and not isinstance(self.k_reg, bool) and self.k_reg >= 0
-        if self.k_reg != "auto" and not whole:
-            raise InputError(f"RAPS k_reg must be a whole number, 0 or more, or 'auto', not {self.k_reg!r}")
+        if self.k_reg != "auto":
+            checked(self.k_reg, Count, "RAPS k_reg (unless 'auto')")
 
     def parts(self, r: Ranked, u: Draws) -> Parts:
         """See `Score.parts`."""
@@ -207,8 +206,7 @@ class Margin:
 
 
 def _nonnegative(what: str, value: Any) -> None:
-    if not isinstance(value, int | float) or not 0 <= value <= sys.float_info.max:
-        raise InputError(f"{what} must be a finite number, 0 or more, not {value!r}")
+    checked(value, Nonnegative, what)
 
 
 def keys(fixed: Array | Real, computed: Array) -> Complex[np.ndarray, "..."]:

@@ -17,13 +17,16 @@ from jaxtyping import Float
 from infimum.checks import Array
 from infimum.conformal.calibration import TopTwo
 from infimum.conformal.success import Empty, Step, check_empty, level_table, never_singleton, step_fraction
+from infimum.content import check_seal, sealed
 from infimum.errors import InputError
+from infimum.ranges import Count, Probability, Size, checked, numbers_of
+from infimum.records import Record, check_schema
 
 SCHEMA = "infimum/lambda-summary/1"
 
 
 @dataclass(frozen=True)
-class StandardError:
+class StandardError(Record):
     """Standard error of λ and its independent parts, all at least 0.
 
     `calibration`: the labelled rows drawn. `sampling`: the inputs, or samples, averaged over. `manifold`: the
@@ -34,23 +37,16 @@ class StandardError:
     0.005
     """
 
-    calibration: float
-    sampling: float
-    manifold: float = 0.0
+    COMPUTED = ("total",)
+
+    calibration: Probability
+    sampling: Probability
+    manifold: Probability = 0.0
 
     @property
     def total(self) -> float:
         """The parts, added as independent errors."""
         return math.hypot(self.calibration, self.sampling, self.manifold)
-
-    def to_dict(self) -> dict[str, float]:
-        """Total and parts."""
-        return {
-            "total": self.total,
-            "calibration": self.calibration,
-            "sampling": self.sampling,
-            "manifold": self.manifold,
-        }
 
 
 BLOCK = 2**14
@@ -114,15 +110,17 @@ class LambdaSummary:
     def to_dict(self) -> dict[str, Any]:
         """All of it in JSON's terms: so the summary of a part travels from a worker to where parts are added."""
         delta = step_fraction(self.step)
-        return {
-            "schema": SCHEMA,
-            "n_calibration": self.n_calibration,
-            "step": None if delta is None else str(delta),
-            "empty": self.empty,
-            "n": self.n,
-            "weight": self._weight.tolist(),
-            "weight_squared": self._weight_squared.tolist(),
-        }
+        return sealed(
+            {
+                "schema": SCHEMA,
+                "n_calibration": self.n_calibration,
+                "step": None if delta is None else str(delta),
+                "empty": self.empty,
+                "n": self.n,
+                "weight": self._weight.tolist(),
+                "weight_squared": self._weight_squared.tolist(),
+            }
+        )
 
     @staticmethod
     def from_dict(d: dict[str, Any]) -> LambdaSummary:
@@ -132,15 +130,14 @@ class LambdaSummary:
         0
         """
         try:
-            if d["schema"] != SCHEMA:
-                raise InputError(f"schema is {d['schema']!r}, this version reads {SCHEMA!r}")
-            n_calibration, n = d["n_calibration"], d["n"]
-            if type(n_calibration) is not int or n_calibration < 1 or type(n) is not int or n < 0:
-                raise InputError("n_calibration and n must be whole numbers")
-            counts = [np.asarray(d[name], dtype=np.float64) for name in ("weight", "weight_squared")]
-            if not all(
-                c.shape == (2, n_calibration + 2) and (c >= 0).all() and c.max() < np.inf for c in counts
-            ):
+            check_schema(d, SCHEMA)
+            check_seal(d)
+            n_calibration, n = checked(d["n_calibration"], Size, "n_calibration"), checked(d["n"], Count, "n")
+            counts = [
+                np.stack([numbers_of(row, name) for row in checked(d[name], tuple[Any, ...], name)])
+                for name in ("weight", "weight_squared")
+            ]
+            if not all(c.shape == (2, n_calibration + 2) and (c >= 0).all() for c in counts):
                 raise InputError(
                     f"weight and weight_squared must be 2 x {n_calibration + 2} numbers, none negative"
                 )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 from infimum.errors import InputError
+from infimum.ranges import Count, Probability
+from infimum.records import Record
 
 MOST = {"levels": 100, "reliability": 100, "risk_coverage": 200, "wanted": 20}
 MOST |= {"classes": 1000, "slices": 20, "lowest": 20}
@@ -14,192 +14,145 @@ MOST |= {"classes": 1000, "slices": 20, "lowest": 20}
 
 
 @dataclass(frozen=True)
-class LevelBin:
+class LevelBin(Record):
     """The share of the inputs whose success level lies in [low, high), and of each group of them; sums of 1.
 
     `correct`, `incorrect` are shares of those groups (None without labels, or of an empty group), `samples` of
     the samples of the manifold.
     """
 
-    low: float
-    high: float
-    share: float
-    correct: float | None = None
-    incorrect: float | None = None
-    samples: float | None = None
+    low: Probability
+    high: Probability
+    share: Probability
+    correct: Probability | None = None
+    incorrect: Probability | None = None
+    samples: Probability | None = None
 
 
 @dataclass(frozen=True)
-class Proportion:
+class Proportion(Record):
     """An accuracy among `n` labelled inputs with its two-sided 95 % Clopper–Pearson interval [low, high]."""
 
-    value: float
-    low: float
-    high: float
-    n: int
+    value: Probability
+    low: Probability
+    high: Probability
+    n: Count
 
 
 @dataclass(frozen=True)
-class ReliabilityBin:
+class ReliabilityBin(Record):
     """Inputs with λ(x) in [low, high): their mean level against their accuracy."""
 
-    low: float
-    high: float
-    level: float
+    low: Probability
+    high: Probability
+    level: Probability
     accuracy: Proportion
 
 
 @dataclass(frozen=True)
-class RiskPoint:
+class RiskPoint(Record):
     """Accepting the inputs with λ(x) ≥ `threshold`: the share accepted, and the accuracy among them."""
 
-    threshold: float
-    coverage: float
+    threshold: Probability
+    coverage: Probability
     accuracy: Proportion
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Wanted(Record):
     """The lowest threshold whose accepted inputs reach a `wanted` accuracy; None where no threshold does.
 
     Chosen and measured on the same inputs: not a guarantee.
     """
 
-    wanted: float
+    wanted: Probability
     reached: RiskPoint | None
 
 
 @dataclass(frozen=True)
-class ClassFigures:
+class ClassFigures(Record):
     """One class: the inputs `predicted` as it, with their mean success level, and the accuracies.
 
     `precision` is the accuracy among the inputs predicted as the class, `recall` among those labelled as it.
     """
 
-    index: int
+    index: Count
     name: str
-    predicted: int
-    level: float | None
+    predicted: Count
+    level: Probability | None
     precision: Proportion | None = None
     recall: Proportion | None = None
 
 
 @dataclass(frozen=True)
-class Slice:
+class Slice(Record):
     """Inputs predicted as one class with another as runner-up, which needs no label."""
 
     predicted: str
     runner_up: str
-    n: int
-    level: float
+    n: Count
+    level: Probability
     accuracy: Proportion | None = None
 
 
 @dataclass(frozen=True)
-class LowInput:
+class LowInput(Record):
     """An input of low success level: its row in the operation data (from 0), id and classes."""
 
-    row: int
+    row: Count
     id: str | None
-    level: float
+    level: Probability
     predicted: str
     label: str | None = None
 
 
 @dataclass(frozen=True)
-class Curves:
+class Curves(Record):
     """Accuracy by success level of `n` labelled rows, `undefined` of which have no level (empty="nan")."""
 
-    n: int
-    undefined: int
+    n: Count
+    undefined: Count
     reliability: tuple[ReliabilityBin, ...]
     risk_coverage: tuple[RiskPoint, ...]
-    aurc: float | None
+    aurc: Probability | None
     wanted: tuple[Wanted, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return _plain(self)
-
-    @staticmethod
-    def from_dict(d: dict[str, Any]) -> Curves:
-        """Inverse of `to_dict`, as of `Diagnostics`."""
-        _check_lengths(d, ("reliability", "risk_coverage", "wanted"))
-        return Curves(n=d["n"], undefined=d["undefined"], **_curves(d))
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_lengths(self)
 
 
 @dataclass(frozen=True)
-class Diagnostics:
+class Diagnostics(Record):
     """Success levels of `n` operation inputs, counted; `undefined` of them have none (empty="nan").
 
     `aurc` is the area under the risk–coverage curve. Parts that need labels are empty without them. With
     weights every share is weighted, and the intervals take Kish's effective number of inputs (`weighted`).
     """
 
-    n: int
-    undefined: int
+    n: Count
+    undefined: Count
     weighted: bool
     labelled: bool
     levels: tuple[LevelBin, ...]
     reliability: tuple[ReliabilityBin, ...]
     risk_coverage: tuple[RiskPoint, ...]
-    aurc: float | None
+    aurc: Probability | None
     wanted: tuple[Wanted, ...]
     classes: tuple[ClassFigures, ...]
     slices: tuple[Slice, ...]
     lowest: tuple[LowInput, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return _plain(self)
-
-    @staticmethod
-    def from_dict(d: dict[str, Any]) -> Diagnostics:
-        """Inverse of `to_dict`; TypeError or KeyError for a missing part, InputError for one too long."""
-        _check_lengths(d, MOST)
-        made = {field.name: d[field.name] for field in fields(Diagnostics)} | _curves(d)
-        made["levels"] = tuple(LevelBin(**b) for b in d["levels"])
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_lengths(self)
         for group in ("correct", "incorrect", "samples"):
-            if len({getattr(b, group) is None for b in made["levels"]}) > 1:
-                raise InputError(f"diagnostics: levels have {group} in some bins and not in others")
-        made["classes"] = tuple(
-            ClassFigures(**{**c, **{key: _proportion(c[key]) for key in ("precision", "recall")}})
-            for c in d["classes"]
-        )
-        made["slices"] = tuple(Slice(**{**s, "accuracy": _proportion(s["accuracy"])}) for s in d["slices"])
-        made["lowest"] = tuple(LowInput(**x) for x in d["lowest"])
-        return Diagnostics(**made)
+            if len({getattr(b, group) is None for b in self.levels}) > 1:
+                raise InputError(f"levels have {group} in some bins and not in others")
 
 
-def _plain(made: Diagnostics | Curves) -> dict[str, Any]:
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(made).items()}
-
-
-def _check_lengths(d: dict[str, Any], parts: Iterable[str]) -> None:
-    for part in parts:
-        if len(d[part]) > MOST[part]:
-            raise InputError(
-                f"diagnostics: {part} has {len(d[part])} entries, at most {MOST[part]} are expected"
-            )
-
-
-def _curves(d: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "reliability": tuple(
-            ReliabilityBin(**{**b, "accuracy": Proportion(**b["accuracy"])}) for b in d["reliability"]
-        ),
-        "risk_coverage": tuple(_risk_point(p) for p in d["risk_coverage"]),
-        "aurc": d["aurc"],
-        "wanted": tuple(
-            Wanted(w["wanted"], None if w["reached"] is None else _risk_point(w["reached"]))
-            for w in d["wanted"]
-        ),
-    }
-
-
-def _proportion(plain: dict[str, Any] | None) -> Proportion | None:
-    return None if plain is None else Proportion(**plain)
-
-
-def _risk_point(plain: dict[str, Any]) -> RiskPoint:
-    return RiskPoint(plain["threshold"], plain["coverage"], Proportion(**plain["accuracy"]))
+def check_lengths(made: Curves | Diagnostics) -> None:
+    """Raise InputError for a part with more entries than a report shows."""
+    for part, most in MOST.items():
+        if (n := len(getattr(made, part, ()))) > most:
+            raise InputError(f"{part} has {n} entries, at most {most} are expected")

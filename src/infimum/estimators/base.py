@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -13,6 +12,8 @@ from jaxtyping import Bool, Float, Int
 from infimum.checks import Array, check_seed
 from infimum.errors import InputError
 from infimum.outputs import Outputs, check_one_network
+from infimum.ranges import Probability
+from infimum.records import Record
 
 REPLICATES = 200
 """Bootstrap replicates: the standard error is then itself known to about 5 %."""
@@ -26,21 +27,17 @@ NO_GUARANTEE = (
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(Record):
     """An estimate of Success(f) in [0, 1] from unlabelled operation inputs. It is *not* a guarantee; `note` says why.
 
     `standard_error` is what drawing other calibration and operation inputs would change. It knows nothing of a
     bias of the method, nor of a shift between the two.
     """
 
-    value: float
-    standard_error: float
+    value: Probability
+    standard_error: Probability
     method: str
     note: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return asdict(self)
 
 
 def check_pair(calibration: Outputs, operation: Outputs, seed: int) -> None:

@@ -14,49 +14,37 @@ from infimum.estimators.base import Estimate, few_wrong
 from infimum.estimators.calibrated_confidence import calibrated_confidence
 from infimum.estimators.success_level import recalibrated_success_level, success_level
 from infimum.estimators.thresholded_confidence import thresholded_confidence
-from infimum.files import json_text
 from infimum.identity_caveats import belonging, copies_left_out, refuted_ids
 from infimum.labelled_sets import without_copies
 from infimum.membership import Membership
 from infimum.outputs import Outputs
-
-SCHEMA = "infimum/estimates/1"
+from infimum.ranges import Count, Probability
+from infimum.records import Document
 
 
 @dataclass(frozen=True)
-class Estimates:
+class Estimates(Document):
     """Estimates of Success(f), none of them a guarantee; and whether calibration and operation look alike.
 
     `accuracy`: the (weighted) share of correct operation inputs, None without labels.
     """
 
+    SCHEMA = "infimum/estimates/1"
+
     estimates: tuple[Estimate, ...]
-    accuracy: float | None
-    n_calibration: int
-    n_operation: int
+    accuracy: Probability | None
+    n_calibration: Count
+    n_operation: Count
     exchangeability: Exchangeability | None
     warnings: tuple[str, ...]
     provenance: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON; the schema is `infimum/estimates/1`. `error` is the estimate − accuracy."""
-        truth = self.accuracy
-        return {
-            "schema": SCHEMA,
-            "estimates": [
-                {**e.to_dict(), "error": None if truth is None else e.value - truth} for e in self.estimates
-            ],
-            "accuracy": truth,
-            "n_calibration": self.n_calibration,
-            "n_operation": self.n_operation,
-            "exchangeability": None if self.exchangeability is None else self.exchangeability.to_dict(),
-            "warnings": list(self.warnings),
-            "provenance": self.provenance,
-        }
-
-    def to_json(self) -> str:
-        """The JSON document; finite numbers only."""
-        return json_text(self.to_dict())
+        """Plain values, for JSON. The `error` of each is the estimate − accuracy, None where that is not known."""
+        truth, plain = self.accuracy, super().to_dict()
+        for of_one in plain["estimates"]:
+            of_one["error"] = None if truth is None else of_one["value"] - truth
+        return plain
 
 
 def estimate(calibration: Outputs, operation: Outputs, *, seed: int = 0) -> Estimates:

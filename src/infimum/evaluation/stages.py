@@ -106,7 +106,7 @@ def law(stage: Stage, measured: Measured, mode: Mode) -> Manifold:
             },
         )
     kept = read_arrays(path)
-    fit = ManifoldFit(**json.loads(str(kept["fit"])))
+    fit = ManifoldFit.from_dict(json.loads(str(kept["fit"])))
     return GaussianMixture(kept["weights"], kept["means"], list(kept["factors"]), fit)
 
 

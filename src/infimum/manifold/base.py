@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
 
 from infimum.checks import Array
 from infimum.head import Head
+from infimum.ranges import Count, Nonnegative, Probability
+from infimum.records import Record
 
 
 @dataclass(frozen=True)
-class ManifoldFit:
+class ManifoldFit(Record):
     """How a manifold was fitted: `n` features of `n_features` dimensions, `components` parts.
 
     `log_likelihood` is the mean over the features, in nats (None where it is not computed); `agreement` the
@@ -22,20 +24,16 @@ class ManifoldFit:
     """
 
     name: str
-    n: int
-    n_features: int
-    components: int
+    n: Count
+    n_features: Count
+    components: Count
     covariance: str
     converged: bool = True
-    iterations: int = 0
+    iterations: Count = 0
     log_likelihood: float | None = None
-    agreement: float | None = None
+    agreement: Probability | None = None
     collapsed: bool = False
-    bandwidth: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return asdict(self)
+    bandwidth: Nonnegative | None = None
 
 
 @runtime_checkable

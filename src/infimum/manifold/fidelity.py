@@ -8,8 +8,7 @@ A check, not a choice: a manifold that repeats the real features always passes. 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
@@ -21,6 +20,8 @@ from infimum.errors import InputError
 from infimum.head import AnyHead, Head
 from infimum.manifold.base import Manifold
 from infimum.manifold.density import log_density
+from infimum.ranges import Count, Probability
+from infimum.records import Record
 
 SAMPLES = 100_000
 COMPARED = 2000
@@ -35,7 +36,7 @@ MOST_CLASSES = 200
 
 
 @dataclass(frozen=True)
-class Fidelity:
+class Fidelity(Record):
     """How near samples of a manifold come to real features.
 
     `difference` is λ on `n_samples` samples minus λ on `n_real` held-out features, `standard_error` its standard
@@ -45,38 +46,31 @@ class Fidelity:
     than 200 classes. `levels_samples` and `levels_real` are the shares of λ(x) in 50 bins of 0.02.
     """
 
+    COMPUTED = ("difference",)
+
     manifold: str
-    lambda_samples: float
-    lambda_real: float
-    standard_error: float
-    auc: float | None
-    auc_error: float | None
+    lambda_samples: Probability
+    lambda_real: Probability
+    standard_error: Probability
+    auc: Probability | None
+    auc_error: Probability | None
     log_likelihood: float | None
-    n_samples: int
-    n_real: int
-    n_fitted: int
-    levels_samples: tuple[float, ...]
-    levels_real: tuple[float, ...]
+    n_samples: Count
+    n_real: Count
+    n_fitted: Count
+    levels_samples: tuple[Probability, ...]
+    levels_real: tuple[Probability, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("levels_samples", "levels_real"):
+            if (n := len(getattr(self, name))) != BINS:
+                raise InputError(f"Fidelity.{name} has {n} entries, {BINS} are expected")
 
     @property
     def difference(self) -> float:
         """λ on samples − λ on held-out features."""
         return self.lambda_samples - self.lambda_real
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        plain = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
-        return {**plain, "difference": self.difference}
-
-    @staticmethod
-    def from_dict(d: dict[str, Any]) -> Fidelity:
-        """Inverse of `to_dict`; KeyError for a missing part, InputError for other bins."""
-        made: dict[str, Any] = {field.name: d[field.name] for field in fields(Fidelity)}
-        for name in ("levels_samples", "levels_real"):
-            made[name] = tuple(made[name])
-            if len(made[name]) != BINS:
-                raise InputError(f"fidelity: {name} has {len(made[name])} entries, {BINS} are expected")
-        return Fidelity(**made)
 
 
 def fidelity(

@@ -23,8 +23,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -41,6 +40,8 @@ from infimum.manifold.density import SINGULAR, choose_bandwidth, log_density
 from infimum.manifold.gmm import fit_gmm
 from infimum.manifold.kernel import fit_kernel
 from infimum.manifold.tree import fit_tree
+from infimum.ranges import Count, Probability, Signed
+from infimum.records import Record
 
 FOLDS = 4
 
@@ -86,7 +87,7 @@ CANDIDATES: dict[str, Fit] = {
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Candidate(Record):
     """One manifold, judged on features that it was not fitted to.
 
     `difference`: λ on its samples − λ on the held-out features, with its `standard_error`. `log_likelihood`: mean over
@@ -96,30 +97,19 @@ class Candidate:
     name: str
     verdict: str
     passed: bool = False
-    difference: float | None = None
-    standard_error: float | None = None
+    difference: Signed | None = None
+    standard_error: Probability | None = None
     log_likelihood: float | None = None
 
 
 @dataclass(frozen=True)
-class Selection:
+class Selection(Record):
     """Which manifold was `chosen` and `why`; the `candidates`, tried on `n` features, none where nothing was tried."""
 
     chosen: str
     why: str
     candidates: tuple[Candidate, ...] = ()
-    n: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return {**asdict(self), "candidates": [asdict(candidate) for candidate in self.candidates]}
-
-    @staticmethod
-    def from_dict(d: dict[str, Any]) -> Selection:
-        """Inverse of `to_dict`."""
-        return Selection(
-            **{**d, "candidates": tuple(Candidate(**candidate) for candidate in d["candidates"])}
-        )
+    n: Count = 0
 
 
 def select_manifold(

@@ -13,18 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from infimum.checks import Array
+from infimum.content import CHECKSUM, check_seal, sealed
 from infimum.documents import parse_json
 from infimum.errors import InputError
 from infimum.files import read_arrays, read_bytes
 from infimum.mapped import map_npz
+from infimum.parquet import SCHEMA
+from infimum.ranges import Count, checked
 from infimum.safetensors_file import open_safetensors
-
-SCHEMA = "infimum/extraction/1"
 
 KEY = "infimum"
 """Of the settings in a safetensors file's metadata."""
 
-_NOT_SETTINGS = {"complete", "schema", "rows", "read"}
+_NOT_SETTINGS = {"complete", "schema", CHECKSUM, "rows", "read"}
 
 
 def check_settings(place: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
@@ -46,11 +47,14 @@ def _change(key: str, old: Any, new: Any) -> str:
 
 def as_text(manifest: Mapping[str, Any]) -> str:
     """The settings as they are written."""
-    return json.dumps({**manifest, "schema": SCHEMA}, ensure_ascii=True)
+    return json.dumps(sealed({**manifest, "schema": SCHEMA}), ensure_ascii=True)
 
 
 def read_settings(path: Path) -> dict[str, Any] | None:
-    """What `extract` wrote into a finished .npz or .safetensors; None for a file that is not there, or of others."""
+    """What `extract` wrote into a finished .npz or .safetensors; None for a file that is not there, or of others.
+
+    Raises InputError where it is not as it was written.
+    """
     if not path.is_file():
         return None
     if read_bytes(path, 2) == b"PK":
@@ -68,8 +72,15 @@ def read_settings(path: Path) -> dict[str, Any] | None:
         document = parse_json(text, str(path))
     except InputError:
         return None
-    own = isinstance(document, dict) and document.get("schema") == SCHEMA
-    return document if own and all(type(document.get(key)) is int for key in ("rows", "read")) else None
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        return None
+    try:
+        check_seal(document)
+        for key in ("rows", "read"):
+            checked(document.get(key), Count, key)
+    except InputError as error:
+        raise InputError(f"{path}: what infimum wrote of its settings: {error}") from error
+    return document
 
 
 def first_rows(path: Path, names: tuple[str, ...], n: int) -> dict[str, Array]:

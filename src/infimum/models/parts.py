@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,11 +9,12 @@ from typing import Any
 
 from infimum.checks import Array
 from infimum.checksums import check_sums
-from infimum.documents import RECORD, read_json
+from infimum.content import sealed
 from infimum.errors import InputError
-from infimum.files import write_bytes, write_npz
-from infimum.models.finished import SCHEMA, check_settings
-from infimum.parquet import MANIFEST, read_parquet, write_parquet
+from infimum.files import json_text, write_bytes, write_npz
+from infimum.models.finished import check_settings
+from infimum.parquet import MANIFEST, SCHEMA, read_parquet, write_parquet
+from infimum.records import read_sealed
 from infimum.replacing import make_directory
 
 _PART = re.compile(r"part-(\d{12})-(\d{12})\.(npz|parquet)")
@@ -141,13 +141,8 @@ class PartFolder:
             self.folder.rmdir()
 
     def _manifest(self) -> dict[str, Any] | None:
-        if not (self.folder / MANIFEST).exists():
-            return None
-        document = read_json(self.folder / MANIFEST, RECORD)
-        if document.get("schema") != SCHEMA:
-            raise InputError(f"{self.folder / MANIFEST} is not of an extraction")
-        return document
+        path = self.folder / MANIFEST
+        return read_sealed(path, SCHEMA) if path.exists() else None
 
     def _write_manifest(self, manifest: Mapping[str, Any]) -> None:
-        document = json.dumps({**manifest, "schema": SCHEMA}, indent=2, ensure_ascii=False)
-        write_bytes(self.folder / MANIFEST, (document + "\n").encode())
+        write_bytes(self.folder / MANIFEST, json_text(sealed({**manifest, "schema": SCHEMA})).encode())
