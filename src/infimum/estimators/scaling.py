@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from infimum.checks import Array
-from infimum.conformal.fitting import fit_temperature
+from infimum.conformal.temperature import fit_temperature
 from infimum.conformal.ranking import CHUNK
 from infimum.outputs import Outputs
 
