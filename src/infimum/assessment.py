@@ -15,7 +15,7 @@ from infimum.bounds import (
 )
 from infimum.bounds.base import check_confidence
 from infimum.caveats import contradicted, warnings_about
-from infimum.checks import Array, Real, exact_fraction
+from infimum.checks import Array, Real, check_kind, check_matrix, exact_fraction
 from infimum.conformal import RAPS, Calibration, LambdaSummary, Score, calibrate
 from infimum.conformal.left_out import calibration_rows
 from infimum.conformal.scores import score_to_dict
@@ -24,7 +24,7 @@ from infimum.diagnostics.on_calibration import curves_on_calibration
 from infimum.errors import InputError
 from infimum.estimators.base import few_wrong
 from infimum.estimators.success_level import recalibrated_lambda
-from infimum.head import AnyHead
+from infimum.head import AnyHead, Head, HeadFunction
 from infimum.identity_caveats import counted_once
 from infimum.judging import Method, check_method, judging_bounds
 from infimum.labelled_sets import LabelledSets, labelled_sets
@@ -35,7 +35,7 @@ from infimum.manifold.held_out import drawn_by_weight, held_out_fidelity
 from infimum.manifold.selection import fit_candidate
 from infimum.manifold_source import features_and_head, why_no_manifold
 from infimum.measured import measured_beside
-from infimum.outputs import Outputs, check_one_network
+from infimum.outputs import Outputs, check_one_network, check_outputs
 from infimum.provenance import origin
 from infimum.results import Assessment, CalibrationFacts, LambdaEstimate, Success, Target
 from infimum.rows import Identity, check_identity
@@ -123,16 +123,19 @@ def assess(
     >>> result.target.met, result.lambda_.source
     (True, 'operation')
     """
+    check_one_network(calibration, operation.first if isinstance(operation, OutputsStream) else operation)
+    if head is not None:
+        check_kind(head, (Head, HeadFunction), "head", "a Head, for example Head(weight, bias)")
     for outputs in (calibration, tuning):
-        if outputs is not None and outputs.weights is not None:
+        if outputs is not None and check_outputs(outputs, "tuning").weights is not None:
             raise InputError(
                 f"{outputs.name} has weights, but labelled rows all count alike in a calibration and in a bound; "
                 "leave the weights out, or use bounds.class_profile for class probabilities of operation"
             )
-    check_one_network(calibration, operation.first if isinstance(operation, OutputsStream) else operation)
     score = RAPS() if score is None else score
     confidence, method = check_confidence(confidence), check_method(method)
     labelled = labelled_sets(calibration, tuning, check_identity(identity))
+    manifold_data = None if manifold_data is None else check_matrix(manifold_data, "manifold data")
     given, calibration, to_tune = calibration, labelled.calibration, labelled.to_tune
     wanted = None if target is None else float(exact_fraction(target, "target"))
     source = features_and_head(manifold, head, manifold_data, operation, calibration.n_classes)

@@ -21,6 +21,9 @@ from infimum.errors import InputError, MissingExtraError
 
 logger = logging.getLogger("infimum")
 
+SAFETENSORS = (*(f"F{n}" for n in (16, 32, 64)), *(f"{k}{n}" for k in "IU" for n in (8, 16, 32, 64)), "BOOL")
+"""Types of numbers in safetensors that numpy has too."""
+
 READABLE = "npz, safetensors or Parquet"
 
 
@@ -132,6 +135,12 @@ def read_safetensors(path: Path, wanted: set[str] | None = None) -> tuple[dict[s
     try:
         with safe_open(path, framework="numpy") as file:
             names = [name for name in file.keys() if wanted is None or name in wanted]  # noqa: SIM118
+            for name in names:
+                if (kind := file.get_slice(name).get_dtype()) not in SAFETENSORS:
+                    raise InputError(
+                        f"{path}: {name} is of type {kind}, which is not read; write it as float32: "
+                        "tensor.float()"
+                    )
             return {name: file.get_tensor(name) for name in names}, dict(file.metadata() or {})
     except (SafetensorError, OSError, TypeError, AttributeError, KeyError) as error:
         raise InputError(f"{path} is not a readable {READABLE} file ({error})") from error

@@ -11,7 +11,7 @@ from infimum.gates import LABEL_ANEW, what_would_do
 from infimum.identity import unlabelled_rows
 from infimum.labelled_sets import without_copies
 from infimum.measured import Measured, measured_beside
-from infimum.outputs import Outputs, check_one_network
+from infimum.outputs import Outputs, check_one_network, check_outputs
 from infimum.rounding import floor4, percent, unrounded
 from infimum.wording import printable
 
@@ -43,8 +43,7 @@ def assert_reliable(
     0.9705
     """
     __tracebackhide__ = True
-    if not isinstance(outputs, Outputs):
-        raise InputError(f"outputs must be Outputs(logits, labels), not {type(outputs).__name__}")
+    check_outputs(outputs, "outputs")
     wanted = float(exact_fraction(at_least, "at_least"))
     if outputs.weights is not None:
         raise InputError(f"{outputs.name} has weights; the binomial bound is of inputs that count alike")

@@ -193,6 +193,7 @@ def _climb(
 
 
 def _check_range(low: Any, high: Any) -> tuple[float, float]:
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+    numbers = all(isinstance(x, int | float | np.floating | np.integer) for x in (low, high))
+    if not (numbers and math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError(f"low and high must be finite numbers, low < high, not {low} and {high}")
     return float(low), float(high)

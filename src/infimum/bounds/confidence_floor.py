@@ -51,7 +51,7 @@ def confidence_floor_of_counts(counts: Int[np.ndarray, " bins"], confidence: Rea
     True
     """
     confidence = check_confidence(confidence)
-    n, m = check_counts(counts)
+    counts, n, m = check_counts(counts)
     of_calibration, of_inputs = split_miss(1.0 - confidence, n, m)
     eta = math.sqrt(math.log(1.0 / min(of_calibration, 0.5)) / (2 * n))
     upper = _mean_upper(counts, n, m, of_inputs)

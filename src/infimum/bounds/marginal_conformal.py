@@ -21,7 +21,7 @@ from jaxtyping import Int
 
 from infimum.bounds.base import Bound, check_confidence, split_miss
 from infimum.bounds.clopper_pearson import binomial_lower
-from infimum.checks import Array, Real
+from infimum.checks import Array, Real, check_kind, check_numbers
 from infimum.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def marginal_conformal_of_counts(counts: Int[np.ndarray, " bins"], confidence: R
     True
     """
     confidence = check_confidence(confidence)
-    n, m = check_counts(counts)
+    counts, n, m = check_counts(counts)
     grid = _grid(n)
     of_calibration, of_inputs = split_miss((1.0 - confidence) / len(grid), n, m)
     # 1 − the lower bound of a binomial with n + 1 − k of n right is the upper quantile of Beta(k, n + 1 − k).
@@ -84,18 +84,23 @@ def marginal_conformal_of_counts(counts: Int[np.ndarray, " bins"], confidence: R
 
 def runner_up_counts(calibration: Calibration, operation_logits: Array) -> Int[np.ndarray, " bins"]:
     """Number of inputs with (n+1)p_(2) = 0, 1, …, n+1 (0 never occurs), in chunks: shape (n + 2,)."""
+    from infimum.conformal import Calibration
+
+    check_kind(calibration, Calibration, "calibration", "a Calibration, as `calibrate` makes it")
     counts = calibration.top_two(operation_logits)
     histogram: Array = np.bincount(counts.count_second, minlength=calibration.n + 2)
     return histogram
 
 
-def check_counts(counts: Int[np.ndarray, " bins"]) -> tuple[int, int]:
-    """Calibration rows n and unlabelled inputs m of a histogram of runner-up counts."""
-    if counts.ndim != 1 or len(counts) < 3 or counts[0] or (counts < 0).any() or not counts.any():
+def check_counts(counts: Int[np.ndarray, " bins"]) -> tuple[Int[np.ndarray, " bins"], int, int]:
+    """A histogram of runner-up counts, its calibration rows n and its unlabelled inputs m."""
+    array = check_numbers(counts, "counts")
+    whole = array.ndim == 1 and array.dtype.kind in "iu" and len(array) >= 3
+    if not whole or array[0] or (array < 0).any() or not array.any():
         raise InputError(
             "counts must hold the number of inputs with (n+1)p_(2) = 0, 1, …, n+1; the first is 0, not all are"
         )
-    return len(counts) - 2, int(counts.sum())
+    return array, len(array) - 2, int(array.sum())
 
 
 def _grid(n: int) -> Int[np.ndarray, " levels"]:

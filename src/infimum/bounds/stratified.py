@@ -101,7 +101,7 @@ def stratified(
 def _counts(correct: Any, stratum: Any, weights: Any) -> tuple[PerStratum, PerStratum, PerStratum]:
     """Right answers, labels and share of each stratum."""
     right = check_correct(correct)
-    w = check_weights(weights, len(np.atleast_1d(weights)), "weights")
+    w = check_weights(weights, None)
     rows = check_labels(stratum, len(right), len(w), "stratum")
     n = np.bincount(rows, minlength=len(w)).astype(np.float64)
     unseen = np.flatnonzero((n == 0) & (w > 0))

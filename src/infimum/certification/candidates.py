@@ -21,6 +21,7 @@ from infimum.bounds import (
     stratified,
 )
 from infimum.bounds.choice import Candidate
+from infimum.bounds.class_profile import check_profile
 from infimum.certification.design import Design
 from infimum.certification.labelled import Labelled
 from infimum.certification.levels import Levels, fit_levels
@@ -129,19 +130,16 @@ def stratified_bound(design: Design, name: str, seed: int, correct: Any, confide
 
 
 def _by_class(found: Candidates, rows: Labelled, profile: Any) -> None:
-    if rows.outputs is None:
+    if rows.classes is None:
         found.withhold(
-            "the labels of the rows are not known, only what is right (give logits and labels)",
+            "the labels of the rows are not known, only what is right (give logits and labels, or predicted and label)",
             "class_profile",
         )
     else:
-        labels, n_classes = rows.outputs.known_labels, rows.outputs.n_classes
-        if np.ndim(profile) == 1 and len(profile) != n_classes:
-            raise InputError(
-                f"profile has {len(profile)} probabilities, but {rows.name} has {n_classes} classes; give one each"
-            )
+        labels, share = rows.classes.labels, check_profile(profile)
+        rows.classes.check_profile(len(share), rows.name)
         found.made["class_profile"] = lambda correct, confidence: class_profile(
-            correct, labels, profile, confidence
+            correct, labels, share, confidence
         )
     found.withhold(
         "it holds for the class shares of the labelled rows, and other class probabilities are given",

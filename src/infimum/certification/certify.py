@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,18 +17,21 @@ from infimum.certification.candidates import ASYMPTOTIC, METHODS, Candidates, ca
 from infimum.certification.certificate import Certificate
 from infimum.certification.draw import likeness_in_strata
 from infimum.certification.labelled import Labelled
-from infimum.checks import Real, check_seed, exact_fraction
+from infimum.checks import Real, check_kind, check_seed, exact_fraction
 from infimum.conformal import Calibration
 from infimum.errors import InputError
 from infimum.hints import compared_raw, hinted
 from infimum.identity import Found, shared_rows
 from infimum.identity_caveats import copies_left_out, may_be_shared, may_repeat, refuted_ids
 from infimum.membership import told_by_ids
-from infimum.outputs import Outputs, check_one_network
+from infimum.outputs import Outputs, check_one_network, check_outputs
 from infimum.results import Target
 from infimum.rows import Identity, Rows, check_identity
 
 AUTO = "auto"
+
+MOST_CLASSES = 10**6
+"""More classes than this have no bound each."""
 
 UNCHECKED = (
     "whether these labelled rows are among the calibration's cannot be checked (labelled outputs as calibration, and "
@@ -88,6 +92,12 @@ def certify(
     (True, 'clopper_pearson', 0.977)
     """
     rows = labelled if isinstance(labelled, Labelled) else Labelled.of(labelled, check_identity(identity))
+    if operation is not None:
+        check_outputs(operation, "operation")
+    if calibration is not None:
+        check_kind(
+            calibration, (Outputs, Calibration), "calibration", "Outputs with labels, or a Calibration"
+        )
     wanted = float(exact_fraction(target, "target"))
     confidence, seed = check_confidence(confidence), check_seed(seed)
     if method is not None and method not in (*METHODS, AUTO):
@@ -102,12 +112,7 @@ def certify(
         alike = exchangeability_of_others(rows.outputs, operation, seed=seed, identity=identity)
     together: tuple[Bound, ...] = ()
     if per_class:
-        if rows.outputs is None:
-            raise InputError(f"{rows.name}: bounds per class need logits and labels, not only what is right")
-        outputs = rows.outputs
-        together = clopper_pearson_per_class(
-            rows.correct, outputs.known_labels, outputs.n_classes, confidence
-        )
+        together = _per_class(rows, confidence)
     return Certificate(
         network=name,
         target=Target(wanted, confidence, judge.value >= wanted, judge.method),
@@ -175,6 +180,31 @@ def _judge(
         raise InputError(f"method {method} cannot judge: {found.withheld[method]}. Possible here: {possible}")
     others = [make(rows.correct, confidence) for name, make in found.made.items() if name != judge.method]
     return judge, others
+
+
+def _per_class(rows: Labelled, confidence: float) -> tuple[Bound, ...]:
+    """A bound for every class, with its name where it has one."""
+    if rows.design is not None:
+        raise InputError(
+            f"{rows.name} was drawn in strata, and bounds per class need labels drawn evenly within each class: "
+            "leave per_class (--per-class) out"
+        )
+    if rows.classes is None:
+        raise InputError(
+            f"{rows.name}: bounds per class need labels, not only what is right: give logits and labels, or predicted "
+            "and label"
+        )
+    if rows.classes.n > MOST_CLASSES:
+        raise InputError(
+            f"{rows.name}: the class numbers go up to {rows.classes.n - 1}: are they class numbers?"
+        )
+    names = rows.classes.names
+    bounds = clopper_pearson_per_class(rows.correct, rows.classes.labels, rows.classes.n, confidence)
+    if names is None:
+        return bounds
+    return tuple(
+        replace(b, details={**b.details, "name": name}) for b, name in zip(bounds, names, strict=True)
+    )
 
 
 def _comparable(rows: Labelled, calibration: Outputs | Calibration) -> bool:

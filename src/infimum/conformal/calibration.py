@@ -16,7 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Complex, Float, Int
 
-from infimum.checks import Array, Real, check_finite, check_logits, check_vector, exact_fraction
+from infimum.checks import (
+    Array,
+    Real,
+    check_finite,
+    check_logits,
+    check_numbers,
+    check_vector,
+    exact_fraction,
+)
 from infimum.conformal.draws import Draws, Stream, row_draws, uniform_draws
 from infimum.conformal.ranking import CHUNK, COLUMNS_FIRST, Ranked, ranked_rows, relative_error, top_two
 from infimum.conformal.scores import Score, keys
@@ -274,7 +282,7 @@ def _rows(draw: Draws, rows: Array) -> Array:
 
 def check_draws(u: Any, n: int) -> Float[np.ndarray, " n"]:
     """Draws given by the caller: (n,) in [0, 1]."""
-    draws = check_vector(u, "u", n).astype(np.float64)
+    draws = check_vector(check_numbers(u, "u"), "u", n).astype(np.float64)
     outside = np.flatnonzero(~((draws >= 0) & (draws <= 1)))
     if len(outside):
         raise InputError(f"u: row {outside[0]} is {draws[outside[0]]}, outside 0..1")
