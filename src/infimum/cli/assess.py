@@ -98,7 +98,8 @@ def assess(
     target: Annotated[
         float | None,
         typer.Option(
-            "--target", help="Exit 0 if the Clopper–Pearson bound reaches this reliability, 1 if not."
+            "--target",
+            help="Exit 0 if the bound that --method names reaches this reliability, 1 if not.",
         ),
     ] = None,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the certified bounds.")] = 0.95,

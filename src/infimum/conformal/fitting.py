@@ -98,9 +98,7 @@ def calibrate(
     u: Draws = 1
     if randomized:
         u = (uniform_draws(seed, "calibration", n) if draws is None else draws)[rows]
-    scores = label_keys(
-        logits[rows] if n_tuning and len(rows) < n else logits, labels[rows], score, temperature, u
-    )
+    scores = label_keys(logits, labels, score, temperature, u, rows if len(rows) < n else None)
     return Calibration(
         score=score,
         keys=np.sort(scores),
@@ -114,14 +112,16 @@ def calibrate(
 
 
 def label_keys(
-    logits: Array, labels: Array, score: Score, temperature: float, u: Draws
+    logits: Array, labels: Array, score: Score, temperature: float, u: Draws, only: Array | None = None
 ) -> Complex[np.ndarray, " n"]:
-    """Keys of the scores of the given labels, by the reference ranking, in chunks."""
-    n, n_classes = logits.shape
+    """Keys of the scores of the given labels, by the reference ranking, in chunks; `u` is that of the rows `only`."""
+    n_classes = logits.shape[1]
+    n = len(logits) if only is None else len(only)
     result = np.empty(n, dtype=np.complex128)
     for start in range(0, n, size := max(1, CHUNK // n_classes)):
         rows = slice(start, start + size)
-        at, ranked = _of_labels(logits[rows], labels[rows], temperature)
+        which = rows if only is None else only[rows]
+        at, ranked = _of_labels(logits[which], labels[which], temperature)
         u_at = u if isinstance(u, int | float) else u[rows]
         result[rows] = keys(*score.parts(Ranked(*(np.asarray(f)[at] for f in ranked)), u_at))
     return result
