@@ -127,7 +127,7 @@ def test_predicted_and_label_say_which_class_is_right(tmp_path: Path) -> None:
     assert (
         certify(rows, target=0.5, profile=[*profile, 0.0]).judge.method == "class_profile"
     )  # a class not seen
-    with pytest.raises(InputError, match="profile has 2 probabilities, but .* has 3 classes or more"):
+    with pytest.raises(InputError, match=r"profile has 2 probabilities, but .* has 3 classes or more"):
         certify(rows, target=0.5, profile=[0.5, 0.5])
 
 
@@ -138,7 +138,7 @@ def test_classes_by_name_have_bounds_but_no_profile(tmp_path: Path) -> None:
     made = certify(rows, target=0.5, per_class=True)
     assert [(b.details["name"], b.n) for b in made.per_class] == [("cat", 2), ("dog", 2)]
     assert "class cat" in made.summary()
-    with pytest.raises(InputError, match="labels of .* are names, whose order is not known"):
+    with pytest.raises(InputError, match=r"labels of .* are names, whose order is not known"):
         certify(rows, target=0.5, profile=[0.5, 0.5])
 
 

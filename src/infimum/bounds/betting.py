@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from infimum.bounds.base import Bound, check_confidence
+from infimum.bounds.base import LABELS_RIGHT, Bound, check_confidence
 from infimum.bounds.observations import check_bounded
 from infimum.checks import Real, check_positive
 from infimum.errors import InputError
@@ -54,6 +54,7 @@ def betting(values: Any, confidence: Real = 0.95, low: Real = 0.0, high: Real = 
         n=len(x),
         assumptions=(
             "the labelled inputs were drawn independently from the operational distribution",
+            LABELS_RIGHT,
             "they are given in the order of drawing, or in another that does not depend on the values",
         ),
     )

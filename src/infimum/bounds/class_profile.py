@@ -53,7 +53,7 @@ def class_profile(correct: Any, labels: Any, profile: Any, confidence: Real = 0.
     missing = np.flatnonzero((share > 0) & (n == 0))
     assumptions = [
         "within each class, the labelled inputs were drawn independently from the operational distribution",
-        DRAWN_ALIKE[1],
+        *DRAWN_ALIKE[1:],
         "the class probabilities of operation are those given",
     ]
     if len(missing):

@@ -14,13 +14,14 @@ A grid of k fixed by n alone, and a_k + b_k = (1 − confidence)/(number of k), 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Int
 
-from infimum.bounds.base import Bound, check_confidence, split_miss
+from infimum.bounds.base import LABELS_RIGHT, Bound, check_confidence, split_miss
 from infimum.bounds.clopper_pearson import binomial_lower
+from infimum.bounds.label_errors import LabelErrors
 from infimum.checks import Array, Real, check_kind, check_numbers
 from infimum.errors import InputError
 
@@ -30,16 +31,20 @@ if TYPE_CHECKING:
 ALIKE = (
     "the calibration rows and the unlabelled inputs were drawn independently from the operational distribution",
     "neither were used to train, to select or to tune the network or its score",
+    LABELS_RIGHT,
     "the network decides for the class with the largest logit",
 )
 
 
-def marginal_conformal(calibration: Calibration, operation_logits: Array, confidence: Real = 0.95) -> Bound:
+def marginal_conformal(
+    calibration: Calibration, operation_logits: Array, confidence: Real = 0.95, label_errors: Any = None
+) -> Bound:
     """Certified max over a grid of ε of Pr(p_(2) ≤ ε) − ε, from a calibration and unlabelled inputs.
 
     `operation_logits` (m, K) finite, unweighted: every input counts once, since the calibration is of the same
     distribution. `details["error_level"]` is the ε that attains it. The score matters: those that are small for
-    every correct prediction (LAC, Margin) give more than randomised APS and RAPS. Raises InputError.
+    every correct prediction (LAC, Margin) give more than randomised APS and RAPS. `label_errors` as for
+    `clopper_pearson`, of the calibration's labels. Raises InputError.
 
     >>> import numpy as np
     >>> from infimum.conformal import Margin, calibrate
@@ -50,24 +55,30 @@ def marginal_conformal(calibration: Calibration, operation_logits: Array, confid
     >>> round(bound.value, 2), bound.details["error_level"] < 0.01
     (0.99, True)
     """
-    return marginal_conformal_of_counts(runner_up_counts(calibration, operation_logits), confidence)
+    counts = runner_up_counts(calibration, operation_logits)
+    return marginal_conformal_of_counts(counts, confidence, label_errors)
 
 
-def marginal_conformal_of_counts(counts: Int[np.ndarray, " bins"], confidence: Real = 0.95) -> Bound:
+def marginal_conformal_of_counts(
+    counts: Int[np.ndarray, " bins"], confidence: Real = 0.95, label_errors: Any = None
+) -> Bound:
     """The same from the number of unlabelled inputs with (n+1)p_(2) = 0, 1, …, n+1 (`runner_up_counts`).
 
     >>> marginal_conformal_of_counts(np.array([0, 5000, *[0] * 1000])).value > 0.98
     True
     """
-    confidence = check_confidence(confidence)
+    confidence, errors = check_confidence(confidence), LabelErrors.of(label_errors)
     counts, n, m = check_counts(counts)
     grid = _grid(n)
     of_calibration, of_inputs = split_miss((1.0 - confidence) / len(grid), n, m)
     # 1 − the lower bound of a binomial with n + 1 − k of n right is the upper quantile of Beta(k, n + 1 − k).
-    miscoverage = 1.0 - binomial_lower(n + 1 - grid, n, of_calibration)
+    # j wrong labels move at most j calibration scores past any point, so that k counts as k + j.
+    miscoverage, if_right = (
+        1.0 - binomial_lower(np.maximum(0, n + 1 - grid - j), n, of_calibration) for j in (errors.count, 0)
+    )
     share = binomial_lower(np.cumsum(counts)[grid], m, of_inputs)
     best = int(np.argmax(share - miscoverage))
-    return Bound(
+    bound = Bound(
         value=max(0.0, float(share[best] - miscoverage[best])),
         confidence=confidence,
         method="marginal_conformal",
@@ -80,6 +91,7 @@ def marginal_conformal_of_counts(counts: Int[np.ndarray, " bins"], confidence: R
             "miscoverage": float(miscoverage[best]),
         },
     )
+    return errors.corrected(bound, max(0.0, float((share - if_right).max())))
 
 
 def runner_up_counts(calibration: Calibration, operation_logits: Array) -> Int[np.ndarray, " bins"]:

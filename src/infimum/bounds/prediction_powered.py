@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Bool, Float
 
-from infimum.bounds.base import Bound, check_confidence
+from infimum.bounds.base import LABELS_RIGHT, Bound, check_confidence
 from infimum.bounds.betting import betting_bounds, kelly, lowest_mean, running_mean, stakes
 from infimum.bounds.clopper_pearson import clopper_pearson
 from infimum.bounds.observations import check_bounded, check_correct
@@ -89,6 +89,7 @@ def prediction_powered(
 ASSUMPTIONS = (
     "labelled and unlabelled inputs were drawn independently from the operational distribution",
     "the levels were fixed before the labels were seen: none of these labels calibrated them",
+    LABELS_RIGHT,
 )
 
 

@@ -12,6 +12,7 @@ import infimum
 from infimum.bounds import Bound, Exchangeability, best, clopper_pearson_per_class
 from infimum.bounds.base import check_confidence
 from infimum.bounds.exchangeability import exchangeability_of_others
+from infimum.bounds.label_errors import NO_CLASSES, LabelErrors
 from infimum.caveats import FEW, contradicted, not_alike
 from infimum.certification.candidates import ASYMPTOTIC, METHODS, Candidates, candidates
 from infimum.certification.certificate import Certificate
@@ -49,6 +50,7 @@ def certify(
     calibration: Outputs | Calibration | None = None,
     profile: Any = None,
     per_class: bool = False,
+    label_errors: Any = None,
     identity: Identity = "ids",
     seed: int = 0,
     name: str = "network",
@@ -79,6 +81,9 @@ def certify(
         it, "hash" (`input_hash`). Equal outputs never do.
     per_class
         Also a bound for every class, all together at `confidence`.
+    label_errors
+        What may be wrong of the labels: at most so many of all that are given, as 5, or a share of those of the
+        operation (with strata Σ w_s e_s), as 0.02 or "2%". Every bound is lowered by what that costs, or withheld.
 
     Raises
     ------
@@ -98,12 +103,14 @@ def certify(
         check_kind(
             calibration, (Outputs, Calibration), "calibration", "Outputs with labels, or a Calibration"
         )
-    wanted = float(exact_fraction(target, "target"))
+    wanted, errors = float(exact_fraction(target, "target")), LabelErrors.of(label_errors)
+    if per_class and errors.any:
+        raise InputError(f"per_class: {NO_CLASSES}; leave one of the two out")
     confidence, seed = check_confidence(confidence), check_seed(seed)
     if method is not None and method not in (*METHODS, AUTO):
         raise InputError(f"method must be one of {', '.join(METHODS)} or {AUTO}, not {method!r}")
     again = _check_together(rows, operation, calibration, identity)
-    found = candidates(rows, operation, calibration, profile, seed, identity)
+    found = candidates(rows, operation, calibration, profile, seed, identity, errors)
     judge, others = _judge(found, rows, method, profile is not None, confidence)
     alike, untested = None, None
     if operation is not None and rows.design is not None:

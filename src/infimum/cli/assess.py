@@ -107,6 +107,7 @@ def assess(
         JudgeName,
         typer.Option("--method", help="The bound that decides about the target; name it before you look."),
     ] = JudgeName.clopper_pearson,
+    label_errors: o.LabelErrors = None,
     name: Annotated[str | None, typer.Option("--name", help="Of the network. (default: DIR's name)")] = None,
     json: Annotated[
         str | None, typer.Option("--json", metavar="FILE|-", help="Write the JSON here; - for stdout alone.")
@@ -314,6 +315,7 @@ def assess(
             target=target,
             confidence=confidence,
             method=method.value,
+            label_errors=label_errors,
             identity=identity.value,
             name=name or (out.resolve().name if out is not None else "network"),
             progress=progress,
