@@ -26,7 +26,10 @@ NO_COUNT = (
     "(label_errors) corrects {} only; give a rate"
 )
 
-NO_CLASSES = "a wrong label puts its row into another class, whose size then changes too: label_errors does not correct it"
+NO_CLASSES = (
+    "a wrong label puts its row into another class, whose size then changes too: label_errors does not "
+    "correct it"
+)
 
 
 @dataclass(frozen=True)
