@@ -1,14 +1,25 @@
 # The two commands of the README, and what .ci/run calls. Everything lives in .venv.
 PYTHON ?= python3
 BIN := .venv/bin
+LOWEST_TESTS := tests/test_lowest.py tests/conformal/test_golden.py tests/conformal/test_temperature.py \
+	tests/bounds/test_bounds.py
 
-.PHONY: demo test lint docs benchmark clean
+.PHONY: demo test lowest lint docs benchmark clean
 
 demo: .venv/package
 	$(BIN)/python examples/digits.py demo
 
 test: .venv/tests
 	$(BIN)/python -m pytest
+
+# Once, with the oldest releases of what infimum needs, which have wheels for Python 3.11 only. Without beartype
+# (the plugin that checks types is of a later jaxtyping), and old releases may find others of their own deprecated.
+lowest:
+	python3.11 -m venv .venv/lowest
+	.venv/lowest/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-lowest.txt \
+		--editable . pytest hypothesis
+	.venv/lowest/bin/python -m pytest --quiet --override-ini addopts=--import-mode=importlib --override-ini filterwarnings= \
+		$(LOWEST_TESTS)
 
 lint: .venv/tests
 	$(BIN)/ruff format --check .

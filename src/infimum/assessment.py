@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,8 +14,9 @@ from infimum.bounds import (
     marginal_conformal_of_counts,
 )
 from infimum.bounds.base import check_confidence
+from infimum.bounds.label_errors import LabelErrors
 from infimum.caveats import contradicted, warnings_about
-from infimum.checks import Array, Real, exact_fraction
+from infimum.checks import Array, Real, check_kind, check_matrix, exact_fraction
 from infimum.conformal import RAPS, Calibration, LambdaSummary, Score, calibrate
 from infimum.conformal.left_out import calibration_rows
 from infimum.conformal.scores import score_to_dict
@@ -24,7 +25,7 @@ from infimum.diagnostics.on_calibration import curves_on_calibration
 from infimum.errors import InputError
 from infimum.estimators.base import few_wrong
 from infimum.estimators.success_level import recalibrated_lambda
-from infimum.head import AnyHead
+from infimum.head import AnyHead, Head, HeadFunction
 from infimum.identity_caveats import counted_once
 from infimum.judging import Method, check_method, judging_bounds
 from infimum.labelled_sets import LabelledSets, labelled_sets
@@ -35,7 +36,7 @@ from infimum.manifold.held_out import drawn_by_weight, held_out_fidelity
 from infimum.manifold.selection import fit_candidate
 from infimum.manifold_source import features_and_head, why_no_manifold
 from infimum.measured import measured_beside
-from infimum.outputs import Outputs, check_one_network
+from infimum.outputs import Outputs, check_one_network, check_outputs
 from infimum.provenance import origin
 from infimum.results import Assessment, CalibrationFacts, LambdaEstimate, Success, Target
 from infimum.rows import Identity, check_identity
@@ -70,6 +71,7 @@ def assess(
     target: Real | None = None,
     confidence: Real = 0.95,
     method: Method = "clopper_pearson",
+    label_errors: Any = None,
     identity: Identity = "ids",
     name: str = "network",
     progress: Progress | None = None,
@@ -106,6 +108,9 @@ def assess(
         certified bound. Name the method beforehand: "clopper_pearson", or "prediction_powered_betting" or
         "prediction_powered" (asymptotic) with the network's largest probability as level. The other bounds are
         listed beside it and do not decide.
+    label_errors
+        What may be wrong of the labels: at most so many of those at hand, as 5, or a share of those of the operation,
+        as 0.02 or "2%". Every bound is lowered by what that costs, and judges so.
     identity
         What tells whether two rows are one input: "ids" that both sides have, or, where you know that no two inputs
         share it, "hash" (`input_hash`). Equal outputs never do. Labelled rows that are one input count once.
@@ -123,16 +128,20 @@ def assess(
     >>> result.target.met, result.lambda_.source
     (True, 'operation')
     """
+    check_one_network(calibration, operation.first if isinstance(operation, OutputsStream) else operation)
+    if head is not None:
+        check_kind(head, (Head, HeadFunction), "head", "a Head, for example Head(weight, bias)")
     for outputs in (calibration, tuning):
-        if outputs is not None and outputs.weights is not None:
+        if outputs is not None and check_outputs(outputs, "tuning").weights is not None:
             raise InputError(
                 f"{outputs.name} has weights, but labelled rows all count alike in a calibration and in a bound; "
                 "leave the weights out, or use bounds.class_profile for class probabilities of operation"
             )
-    check_one_network(calibration, operation.first if isinstance(operation, OutputsStream) else operation)
     score = RAPS() if score is None else score
     confidence, method = check_confidence(confidence), check_method(method)
+    errors = LabelErrors.of(label_errors)
     labelled = labelled_sets(calibration, tuning, check_identity(identity))
+    manifold_data = None if manifold_data is None else check_matrix(manifold_data, "manifold data")
     given, calibration, to_tune = calibration, labelled.calibration, labelled.to_tune
     wanted = None if target is None else float(exact_fraction(target, "target"))
     source = features_and_head(manifold, head, manifold_data, operation, calibration.n_classes)
@@ -224,14 +233,14 @@ def assess(
                 history=run.history,
             )
 
-    judge, *beside = judging_bounds(method, labelled, operation, confidence, identity)
+    judge, *beside = judging_bounds(method, labelled, operation, confidence, identity, errors)
     withheld = _why_withheld(operation.weights is not None, labelled, found, conformal)
     if withheld is not None:
         notes.append(f"the bounds from success levels are not given: {withheld}")
     certified = (
         judge,
         *beside,
-        *(_from_success_levels(found.runner_up, confidence) if withheld is None else ()),
+        *(_from_success_levels(found.runner_up, confidence, errors) if withheld is None else ()),
     )
     success = None if found.accuracy is None else Success(found.accuracy, found.n)
     measured = None
@@ -301,11 +310,11 @@ def _why_withheld(weighted: bool, labelled: LabelledSets, found: Scan, conformal
     return None
 
 
-def _from_success_levels(runner_up: Array, confidence: float) -> tuple[Bound, ...]:
+def _from_success_levels(runner_up: Array, confidence: float, errors: LabelErrors) -> tuple[Bound, ...]:
     """Bounds from the p-values alone: exact levels, the top label never dropped, whatever λ's reading is."""
     return (
-        marginal_conformal_of_counts(runner_up, confidence),
-        confidence_floor_of_counts(runner_up, confidence),
+        marginal_conformal_of_counts(runner_up, confidence, errors),
+        confidence_floor_of_counts(runner_up, confidence, errors),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from infimum.bounds.label_errors import LabelErrors
 from infimum.checks import exact_fraction
 from infimum.documents import read_toml
 from infimum.errors import InputError
@@ -35,6 +36,7 @@ NETWORK: dict[str, Kind | None] = {
     "baseline": TEXT,
     "tolerance": NUMBER,
     "require_alike": YES_NO,
+    "label_errors": (int, float, str),
 }
 
 METHOD: dict[str, Kind | None] = {
@@ -77,6 +79,7 @@ class Entry:
     confidence: float = 0.95
     tolerance: float | None = None
     require_alike: bool = False
+    label_errors: LabelErrors = field(default_factory=LabelErrors)
 
 
 @dataclass(frozen=True)
@@ -151,6 +154,10 @@ def _entry(entry: dict[str, Any], number: int, folder: Path, path: Path) -> Entr
     for key, inside in (("target", True), ("confidence", True), ("tolerance", False)):
         if key in entry:
             exact_fraction(entry[key], f"{where}: {key}", inside=inside)
+    try:
+        label_errors = LabelErrors.of(entry.get("label_errors"))
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
     return Entry(
         name=name,
         files={key: folder / entry[key] for key in FILES if key in entry},
@@ -158,6 +165,7 @@ def _entry(entry: dict[str, Any], number: int, folder: Path, path: Path) -> Entr
         confidence=entry.get("confidence", 0.95),
         tolerance=entry.get("tolerance"),
         require_alike=entry.get("require_alike", False),
+        label_errors=label_errors,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from infimum.arrays import as_array
 from infimum.errors import InputError
 
 Array = npt.NDArray[Any]
@@ -19,6 +21,12 @@ Real = float | int
 
 LARGEST = 1e300
 """Logits beyond this overflow when two of them are subtracted; no network means them."""
+
+MOST_CLASSES = 2**31
+"""Class numbers are below this."""
+
+WHOLE = 2**53
+"""Whole numbers up to this are floats too; beyond, different ones become equal."""
 
 SMALLEST = 30
 """Decimals below 1e-30 are refused: as exact fractions, tiny ones fill the memory."""
@@ -41,9 +49,7 @@ def check_matrix(
     >>> check_matrix([[1.0, 2.0]], "logits").shape
     (1, 2)
     """
-    array = np.asarray(values)
-    if array.dtype.kind not in "fiu":
-        raise InputError(f"{what} must hold numbers, not {array.dtype}")
+    array = check_numbers(values, what)
     if array.ndim != 2:
         raise InputError(f"{what} must be two-dimensional (inputs x columns), not of shape {array.shape}")
     if array.shape[0] == 0 or array.shape[1] == 0:
@@ -55,12 +61,30 @@ def check_matrix(
     return array
 
 
+def check_numbers(values: Any, what: str) -> Array:
+    """An array of real numbers, of any shape: floats or whole numbers, not truth values, text or dates.
+
+    >>> check_numbers([1, 2], "weights").tolist()
+    [1, 2]
+    """
+    array = as_array(values, what)
+    if array.dtype.kind not in "fiu":
+        raise InputError(f"{what} must hold numbers, not {array.dtype}")
+    return array
+
+
 def check_finite(array: Array, what: str, first_row: int = 0) -> None:
     """Raise if a row holds NaN, infinity or a number beyond ±1e300; the message names the first such row.
+
+    Whole numbers beyond ±2^53 are refused too: as floats, different ones would be equal.
 
     >>> check_finite(np.array([[0.0, 1.0]]), "logits")
     """
     if array.dtype.kind != "f":
+        if array.itemsize == 8 and array.size and max(int(array.max()), -int(array.min())) > WHOLE:
+            raise InputError(
+                f"{what} holds whole numbers beyond ±2^53; pass them as floats, if that is enough"
+            )
         return
     step = max(1, 2**20 // max(1, array[:1].size))
     for start in range(0, len(array), step):
@@ -95,7 +119,7 @@ def check_logits(
 
 def check_vector(values: Any, what: str, n: int) -> Array:
     """A one-dimensional array with one entry per input."""
-    array = np.asarray(values)
+    array = as_array(values, what)
     if array.ndim != 1:
         raise InputError(f"{what} must be one-dimensional (one per input), not of shape {array.shape}")
     if len(array) != n:
@@ -118,19 +142,48 @@ def check_text(array: Array, what: str) -> Array:
     return array
 
 
+def check_ids(values: Any, what: str, n: int) -> Array:
+    """Ids (n,): text or numbers, none missing; bytes and Python objects become text.
+
+    >>> check_ids(["a", "b"], "ids", 2).tolist()
+    ['a', 'b']
+    """
+    array = check_text(check_vector(values, what, n), what)
+    if array.dtype.kind == "O":
+        missing = [i for i, v in enumerate(array) if v is None or type(v).__name__ in ("NAType", "NaTType")]
+        missing += [i for i, v in enumerate(array) if isinstance(v, float) and math.isnan(v)]
+        if missing:
+            raise InputError(
+                f"{what}: row {min(missing)} is missing; leave ids out, or give one to every row"
+            )
+        array = np.array([v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in array])
+    elif array.dtype.kind == "S":
+        array = array.astype(str)
+    elif array.dtype.kind == "f":
+        check_finite(array, what)
+    elif array.dtype.kind not in "iuU":
+        raise InputError(f"{what} must be text or whole numbers, not {array.dtype}")
+    return array
+
+
 def check_labels(values: Any, n: int, n_classes: int, what: str = "labels", first_row: int = 0) -> Array:
     """Labels (n,) as int64 in 0..K−1; whole numbers stored as floats are taken as the integers they are.
 
     >>> check_labels([0.0, 2.0], 2, 3).tolist()
     [0, 2]
     """
-    array = np.asarray(values)
+    array = as_array(values, what)
     if array.ndim == 2 and array.shape[1] == n_classes > 1:
         raise InputError(f"{what} has shape {array.shape}; one-hot labels? pass labels.argmax(axis=1)")
     array = check_vector(array, what, n)
     if array.dtype.kind not in "iufb":
         raise InputError(
             f"{what} must be whole numbers 0..{n_classes - 1} (class indices), not {array.dtype}"
+        )
+    if array.dtype.kind == "b" and n_classes > 2:
+        raise InputError(
+            f"{what} are true or false, but there are {n_classes} classes; is this what is right? Pass the class "
+            f"indices 0..{n_classes - 1}"
         )
     if array.dtype.kind == "f":
         fractional = np.flatnonzero(~(np.isfinite(array) & (array == np.floor(array))))
@@ -148,15 +201,28 @@ def check_labels(values: Any, n: int, n_classes: int, what: str = "labels", firs
     return array.astype(np.int64)
 
 
-def check_weights(values: Any, n: int, what: str = "weights") -> Array:
-    """Weights (n,) of an operational profile: finite, none negative, not all zero; as float64.
+def check_predicted(values: Any, n: int, what: str = "predicted") -> Array:
+    """Predicted classes (n,) as int64: whole numbers, 0 or more.
+
+    >>> check_predicted([0, 2], 2).tolist()
+    [0, 2]
+    """
+    return check_labels(check_vector(values, what, n), n, MOST_CLASSES, what)
+
+
+def check_weights(values: Any, n: int | None, what: str = "weights") -> Array:
+    """Weights (n,), n ≥ 1, of an operational profile: finite, none negative, not all zero; as float64.
+
+    `n` None: of any number.
 
     >>> check_weights([1, 3], 2).tolist()
     [1.0, 3.0]
     """
-    array = check_vector(values, what, n)
-    if array.dtype.kind not in "iuf":
-        raise InputError(f"{what} must hold numbers, not {array.dtype}")
+    array = check_numbers(values, what)
+    if array.ndim != 1 or not len(array):
+        raise InputError(f"{what} must be one-dimensional and not empty, not of shape {array.shape}")
+    if n is not None:
+        check_vector(array, what, n)
     check_finite(array, what)
     if (array < 0).any():
         row = int(np.flatnonzero(array < 0)[0])
@@ -193,6 +259,30 @@ def exact_fraction(value: Any, what: str, *, low: int = 0, high: int = 1, inside
             f"{what} must be {'strictly ' if inside else ''}between {low} and {high}, not {value}"
         )
     return fraction
+
+
+def check_kind(value: Any, kind: type | tuple[type, ...], what: str, wanted: str) -> None:
+    """Raise InputError unless `value` is of this class; `wanted` says which is, as "Outputs, for example …".
+
+    >>> check_kind(1, int, "n", "a whole number")
+    """
+    if not isinstance(value, kind):
+        is_path = isinstance(value, str) or hasattr(value, "__fspath__")
+        hint = "; a file is read by Outputs.load(path)" if is_path and "Outputs" in wanted else ""
+        raise InputError(f"{what} must be {wanted}, not {type(value).__name__}{hint}")
+
+
+def check_share(value: Any, what: str) -> float:
+    """A number from 0 to 1, both included.
+
+    >>> check_share(0.5, "floor")
+    0.5
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
+        raise InputError(f"{what} must be a number from 0 to 1, not {value!r}")
+    if not 0 <= value <= 1:
+        raise InputError(f"{what} must be between 0 and 1, not {value}")
+    return float(value)
 
 
 def check_positive(value: Any, what: str) -> float:

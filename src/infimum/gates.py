@@ -78,8 +78,8 @@ def baseline_gate(a: Assessment, released: Assessment, tolerance: Real) -> Gate:
     Passing is a claim on reliability: with its confidence, Success(f) ≥ the bound ≥ the released one − tolerance.
     Failing is none: a bound also falls by the chance of the labels drawn, and with fewer of them. The notes give
     the probability that a network exactly as accurate as the released one was measured would fail (known for
-    Clopper–Pearson bounds). Whether this
-    network is *worse* than the released one is for `infimum compare` on the same inputs.
+    Clopper–Pearson bounds of labels that are right). Whether this network is *worse* than the released one is for
+    `infimum compare` on the same inputs.
 
     Raises InputError where the two bounds are not of the same method and confidence.
     """
@@ -97,7 +97,8 @@ def baseline_gate(a: Assessment, released: Assessment, tolerance: Real) -> Gate:
         f"which may fall by {unrounded(allowed)}{_if_alike(a) if passed else ''}"
     )
     notes = []
-    chance = false_alarm(old, new.n, allowed) if old.method == BINOMIAL else None
+    binomial = old.method == BINOMIAL and not label_error_share(old) and not label_error_share(new)
+    chance = false_alarm(old, new.n, allowed) if binomial else None
     if chance is not None and (not passed or chance > OFTEN):
         notes.append(
             f"a network exactly as accurate as the released one was measured would fail this gate in {chance:.0%} of "
@@ -162,12 +163,22 @@ def what_would_do(bound: Bound, at_least: float) -> str:
     right = successes_of(bound)
     accuracy, wrong = right / bound.n, bound.n - right
     seen = f"{wrong:,} of {bound.n:,} labelled inputs were wrong (accuracy {floor4(accuracy)})"
+    cost = label_error_share(bound)
+    if cost:
+        seen += f", and labels may be wrong, which costs {cost:.4g}"
+        at_least = min(1.0, at_least + cost)
     needed = labels_needed(at_least, accuracy, bound.confidence)
     if accuracy <= at_least:
         return f"{seen}: that is not above {unrounded(at_least)}, so more labels alone will not help"
     if needed is None:
         return f"{seen}: the accuracy is too near {unrounded(at_least)} for any number of labels to tell"
     return f"{seen}: about {needed:,} labels would be needed at this accuracy"
+
+
+def label_error_share(bound: Bound) -> float:
+    """The share of labels that may be wrong, which more labels do not make smaller."""
+    count, rate = (bound.details.get(name, 0) for name in ("label_errors", "label_error_rate"))
+    return float(rate) + int(count) / bound.n
 
 
 def _same_labels(a: Assessment, b: Assessment) -> bool:

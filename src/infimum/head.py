@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from infimum.checks import Array, check_finite, check_matrix, check_vector
+from infimum.checks import Array, check_finite, check_matrix, check_numbers, check_vector
 from infimum.errors import InputError
 from infimum.files import array_names, read_arrays, write_npz, write_safetensors
 from infimum.plain_text import listed
@@ -38,11 +38,9 @@ class Head:
                 "zeros before it: weight [0, w], bias [0, b]"
             )
         bias = np.zeros(len(weight)) if self.bias is None else self.bias
-        bias = check_vector(bias, f"{self.name}: bias", len(weight))
-        if bias.dtype.kind not in "fiu":
-            raise InputError(f"{self.name}: bias must hold numbers, not {bias.dtype}")
-        bias = bias.astype(np.float64)
+        bias = check_vector(check_numbers(bias, f"{self.name}: bias"), f"{self.name}: bias", len(weight))
         check_finite(bias, f"{self.name}: bias")
+        bias = bias.astype(np.float64)
         object.__setattr__(self, "weight", weight)
         object.__setattr__(self, "bias", bias)
 
@@ -58,11 +56,15 @@ class Head:
 
     def logits(self, features: Array) -> Float[np.ndarray, "n K"]:
         """Logits (n, K) of features (n, d), in float64."""
+        features = check_numbers(features, "features")
         if features.ndim != 2 or features.shape[1] != self.n_features:
             raise InputError(
                 f"features of shape {features.shape} do not fit the head, which reads (n, {self.n_features})"
             )
-        logits: Array = features.astype(np.float64, copy=False) @ self.weight.T + np.asarray(self.bias)
+        with np.errstate(invalid="ignore"):
+            logits: Array = features.astype(np.float64, copy=False) @ self.weight.T + np.asarray(self.bias)
+        if not np.isfinite(logits.sum()):  # cheaper than a look at all features each time
+            check_finite(features, "features")
         return logits
 
     @staticmethod

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from infimum.bounds import Bound, clopper_pearson, prediction_powered
+from infimum.bounds.label_errors import LabelErrors
 from infimum.errors import InputError
 from infimum.identity import unlabelled_rows
 from infimum.labelled_sets import LabelledSets
@@ -37,6 +38,7 @@ def judging_bounds(
     operation: Outputs | OutputsStream,
     confidence: float,
     identity: Identity = "ids",
+    errors: LabelErrors | None = None,
 ) -> tuple[Bound, ...]:
     """The bound of `method` on all labelled inputs, first; Clopper–Pearson's beside it where another judges.
 
@@ -45,7 +47,8 @@ def judging_bounds(
     fresh labels). Raises InputError where the operation is weighted or holds no row without a label.
     """
     correct = labelled.correct
-    binomial = clopper_pearson(correct, confidence)
+    errors = LabelErrors() if errors is None else errors
+    binomial = clopper_pearson(correct, confidence, errors)
     if operation.weights is not None:
         unweighted = (
             "the operational profile is that of the labelled inputs: the operation's weights do not enter"
@@ -53,6 +56,8 @@ def judging_bounds(
         binomial = replace(binomial, assumptions=(*binomial.assumptions, unweighted))
     if method == "clopper_pearson":
         return (binomial,)
+    if (why := errors.why_not(method)) is not None:
+        raise InputError(f"{method} cannot judge: {why}")
     if not isinstance(operation, Outputs):
         raise InputError(
             f"{method} cannot judge an operation that is streamed: give it as one file in memory"
@@ -72,4 +77,5 @@ def judging_bounds(
         confidence,
         "asymptotic" if method == "prediction_powered" else "betting",
     )
+    powered = errors.corrected(powered)
     return (replace(powered, assumptions=(*powered.assumptions, OWN_CONFIDENCE)), binomial)

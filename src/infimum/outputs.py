@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from infimum.arrays import as_array
 from infimum.checks import (
     SINGLE_COLUMN,
     Array,
+    check_ids,
+    check_kind,
     check_labels,
     check_logits,
     check_matrix,
-    check_text,
-    check_vector,
     check_weights,
 )
 from infimum.errors import InputError
@@ -77,15 +79,21 @@ class Outputs:
                 raise InputError(f"{self.name}: features has {len(features)} rows, but logits has {n}")
             put(self, "features", features)
         if self.ids is not None:
-            ids = check_text(check_vector(self.ids, f"{self.name}: ids", n), f"{self.name}: ids")
-            put(self, "ids", ids.astype(str) if ids.dtype.kind == "O" else ids)
+            put(self, "ids", check_ids(self.ids, f"{self.name}: ids", n))
         for name in ("id_source", "input_hash"):
             if (column := getattr(self, name)) is not None:
-                put(self, name, check_vector(column, f"{self.name}: {name}", n))
+                put(self, name, check_ids(column, f"{self.name}: {name}", n))
         if self.class_names is not None:
-            names = tuple(str(name) for name in np.asarray(self.class_names).reshape(-1))
+            names = tuple(
+                str(name) for name in as_array(self.class_names, f"{self.name}: class_names").reshape(-1)
+            )
             if len(names) != n_classes:
                 raise InputError(f"{self.name}: {len(names)} class_names for {n_classes} classes")
+            if twice := [name for name, count in Counter(names).items() if count > 1]:
+                raise InputError(
+                    f"{self.name}: class_names: {names.count(twice[0])} classes are named {twice[0]!r}; give each "
+                    "another name"
+                )
             put(self, "class_names", names)
         if self.weights is not None:
             put(self, "weights", check_weights(self.weights, n, f"{self.name}: weights"))
@@ -198,13 +206,16 @@ class Outputs:
             raise InputError(f"{path}: the name must end in .npz, .safetensors or .parquet")
 
 
+def check_outputs(outputs: Any, what: str) -> Outputs:
+    """Raise InputError unless this is Outputs: not an array, a pair of arrays or the path of a file."""
+    check_kind(outputs, Outputs, what, "Outputs, for example Outputs(logits, labels)")
+    return outputs  # type: ignore[no-any-return]
+
+
 def check_one_network(calibration: Outputs, operation: Outputs) -> None:
     """Raise InputError unless both are Outputs of the same classes in the same order."""
-    for what, outputs in (("calibration", calibration), ("operation", operation)):
-        if not isinstance(outputs, Outputs):
-            raise InputError(
-                f"{what} must be Outputs, for example Outputs(logits, labels), not {type(outputs).__name__}"
-            )
+    check_outputs(calibration, "calibration")
+    check_outputs(operation, "operation")
     if operation.n_classes != calibration.n_classes:
         raise InputError(
             f"calibration has {calibration.n_classes} classes, operation has {operation.n_classes}: "
@@ -241,12 +252,13 @@ def log_probabilities(
     for start in range(0, len(p), size := max(1, 2**18 // p.shape[1])):
         block = p[start : start + size].astype(np.float64)
         total = block.sum(axis=1)
-        bad = np.flatnonzero((np.abs(total - 1) > tolerance) | (block < 0).any(axis=1))
+        # A thousandth more, so that .333 + .333 + .333, which is just above or below .999, is within .001 of 1.
+        bad = np.flatnonzero((np.abs(total - 1) > 1.001 * tolerance) | (block < 0).any(axis=1))
         if len(bad):
             row = int(bad[0])
             hint = "; are these logits? name the array 'logits'" if block.min() < 0 or total[row] > 2 else ""
             raise InputError(
-                f"{what}: row {first_row + start + row} sums to {total[row]:.6g} "
+                f"{what}: row {first_row + start + row} sums to {total[row]:.9g} "
                 f"(smallest entry {block[row].min():.3g}), but must hold numbers from 0 to 1 that sum to 1 within "
                 f"{tolerance:g}{hint}"
             )

@@ -179,7 +179,8 @@ def write_parquet(path: str | Path, arrays: Mapping[str, Array]) -> None:
     for name, array in arrays.items():
         if name == "class_names":
             continue
-        values = pa.array(array.reshape(-1))
+        native = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+        values = pa.array(native.reshape(-1))
         columns[name] = (
             values if array.ndim == 1 else pa.FixedSizeListArray.from_arrays(values, array.shape[1])
         )

@@ -141,7 +141,9 @@ def looks_of(rows: Rows, which: Array) -> UInt64[np.ndarray, " rows"]:
 def _looks(rows: Rows, which: Array, logits: bool, labels: bool) -> UInt64[np.ndarray, " rows"]:
     looks = np.zeros(len(which), dtype=np.uint64)
     if logits and rows.logits is not None:
-        looks += row_hashes(_above_least(rows.logits[which]).round(3))
+        for start in range(0, len(which), size := max(1, 2**18 // rows.logits.shape[1])):
+            some = which[start : start + size]
+            looks[start : start + size] += row_hashes(_above_least(rows.logits[some]).round(3))
     if labels and rows.labels is not None:
         looks += (rows.labels[which].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     return looks

@@ -179,7 +179,7 @@ class _Sample:
 
     def __init__(self, calibration: Outputs, operation: OutputsStream, seed: int) -> None:
         ours, self._rows = rows_to_compare(len(calibration), operation.n, operation.weights, seed)
-        self._calibration = calibration.taken(ours)
+        self._calibration = calibration if len(ours) == len(calibration) else calibration.taken(ours)
         self._picked: list[Outputs] = []
         self._kinds: list[Bool[np.ndarray, "2 rows"]] = []
 
@@ -187,7 +187,7 @@ class _Sample:
         begin, end = np.searchsorted(self._rows, [first_row, first_row + len(block)])
         if begin < end:
             rows = self._rows[begin:end] - first_row
-            self._picked.append(block.taken(rows))
+            self._picked.append(block if len(rows) == len(block) else block.taken(rows))
             self._kinds.append(np.stack([mask[rows] for mask in kinds]))
 
     def compared(self, seed: int, left_out: list[int]) -> Exchangeability | None:

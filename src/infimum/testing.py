@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from infimum.bounds import Bound, clopper_pearson
 from infimum.bounds.clopper_pearson import labels_needed
 from infimum.bounds.exchangeability import exchangeability_of_others
 from infimum.checks import Real, exact_fraction
 from infimum.errors import InputError
-from infimum.gates import LABEL_ANEW, what_would_do
+from infimum.gates import LABEL_ANEW, label_error_share, what_would_do
 from infimum.identity import unlabelled_rows
 from infimum.labelled_sets import without_copies
 from infimum.measured import Measured, measured_beside
-from infimum.outputs import Outputs, check_one_network
+from infimum.outputs import Outputs, check_one_network, check_outputs
 from infimum.plain_text import printable
 from infimum.rounding import floor4, percent, unrounded
 
 
 def assert_reliable(
-    outputs: Outputs, at_least: Real, confidence: Real = 0.95, *, operation: Outputs | None = None
+    outputs: Outputs,
+    at_least: Real,
+    confidence: Real = 0.95,
+    *,
+    operation: Outputs | None = None,
+    label_errors: Any = None,
 ) -> Bound:
     """Fail unless at least `at_least` of operational inputs are classified correctly, with `confidence`.
 
@@ -31,6 +38,8 @@ def assert_reliable(
     does; alike sets fail each of the two tests with probability at most 0.01. Rows of equal ids are one input: they
     count once, and are left out of the operation.
 
+    `label_errors`: at most how many of the labels are wrong, as 5, or which share, as 0.02: the bound is lowered by it.
+
     Raises AssertionError with the bound, n, the errors seen and the number of labels that would do; InputError
     for outputs without labels, with weights (the bound is binomial), or levels outside (0, 1).
 
@@ -43,13 +52,12 @@ def assert_reliable(
     0.9705
     """
     __tracebackhide__ = True
-    if not isinstance(outputs, Outputs):
-        raise InputError(f"outputs must be Outputs(logits, labels), not {type(outputs).__name__}")
+    check_outputs(outputs, "outputs")
     wanted = float(exact_fraction(at_least, "at_least"))
     if outputs.weights is not None:
         raise InputError(f"{outputs.name} has weights; the binomial bound is of inputs that count alike")
     outputs = without_copies(outputs)[0]
-    bound = clopper_pearson(outputs.correct, confidence)
+    bound = clopper_pearson(outputs.correct, confidence, label_errors)
     if operation is not None:
         check_one_network(outputs, operation)
         found = exchangeability_of_others(outputs, operation)
@@ -68,11 +76,16 @@ def assert_reliable(
             )
     if bound.value >= wanted:
         return bound
+    least = labels_needed(wanted + label_error_share(bound), 1.0, bound.confidence)
     raise AssertionError(
         f"{printable(outputs.name)}: with {percent(bound.confidence)} confidence at least {floor4(bound.value)} of "
         f"inputs are classified correctly, but {unrounded(wanted)} was asked for.\n"
         f"  {what_would_do(bound, wanted)}.\n"
-        f"  Without any error, {labels_needed(wanted, 1.0, bound.confidence):,} labels would do."
+        + (
+            "  No number of labels would do."
+            if least is None
+            else f"  Without any error, {least:,} labels would do."
+        )
     )
 
 

@@ -111,7 +111,8 @@ def test_distance_is_that_of_kolmogorov_and_smirnov(values: np.ndarray, first: i
 def test_discriminant_is_refitted_for_every_permutation() -> None:
     """T by solving with the pooled covariance, the samples relabelled by hand."""
     rng = np.random.default_rng(0)
-    x = two_sample.fourier_features([rng.normal(size=(30, 3))], seed=0)
+    block = rng.normal(size=(30, 3))
+    x = two_sample.fourier_features([two_sample.Columns(30, 3, lambda which: block[:, which])], seed=0)
     second = np.arange(30) >= 12
     contrasts = two_sample.contrasts(second, 5, seed=0)
     pooled = x.T @ x / 30

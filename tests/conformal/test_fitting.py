@@ -7,7 +7,7 @@ import pytest
 
 from infimum import InputError
 from infimum.conformal import LAC, RAPS, calibrate
-from infimum.conformal.fitting import fit_temperature, true_ranks, tune_k_reg
+from infimum.conformal.fitting import true_ranks, tune_k_reg
 
 
 def test_ranks_break_ties_by_the_lower_index() -> None:
@@ -42,33 +42,6 @@ def test_unused_tuning_rows_are_a_note() -> None:
     rng = np.random.default_rng(0)
     logits, labels = rng.normal(size=(30, 3)), rng.integers(3, size=30)
     assert "not used" in calibrate(logits, labels, score=LAC(), tuning=(logits, labels)).notes[0]
-
-
-def test_temperature_is_recovered() -> None:
-    """Labels drawn from softmax(z/2.5): the fit comes within 4 standard errors (about .03 each) of 2.5."""
-    rng = np.random.default_rng(1)
-    z = rng.normal(size=(20_000, 4)) * 5
-    labels = (z / 2.5 + rng.gumbel(size=z.shape)).argmax(axis=1)
-    temperature, notes = fit_temperature(z, labels)
-    assert temperature == pytest.approx(2.5, abs=0.12)
-    assert notes == []
-
-
-def test_temperature_does_not_change_ranks_but_levels() -> None:
-    rng = np.random.default_rng(1)
-    z = rng.normal(size=(400, 4)) * 5
-    labels = (z / 2.5 + rng.gumbel(size=z.shape)).argmax(axis=1)
-    plain = calibrate(z[:200], labels[:200])
-    fitted = calibrate(z[:200], labels[:200], temperature="fit", tuning=(z[200:], labels[200:]))
-    assert 1.5 < fitted.temperature < 4
-    assert (plain.success_levels(z) != fitted.success_levels(z)).any()
-
-
-def test_undetermined_temperature_is_said() -> None:
-    z = np.eye(3)[[0, 1, 2, 0]] * 5.0
-    temperature, notes = fit_temperature(z, np.array([0, 1, 2, 0]))
-    assert temperature == 0.01
-    assert "limit" in notes[0]
 
 
 def test_too_few_rows_to_set_aside() -> None:

@@ -13,8 +13,8 @@ from scipy.stats import entropy
 
 from infimum import Outputs
 from infimum.conformal import LambdaSummary, calibrate
-from infimum.conformal.fitting import fit_temperature
 from infimum.conformal.left_out import left_out_counts
+from infimum.conformal.temperature import fit_temperature
 from infimum.estimators import scaling
 from infimum.estimators.base import operation_error
 from infimum.estimators.isotonic import isotonic_values, recalibrated

@@ -16,10 +16,11 @@ import math
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from scipy.special import betaincc, betaln, xlog1py, xlogy
 
 from infimum.bounds.base import DRAWN_ALIKE, Bound, check_confidence
+from infimum.bounds.label_errors import LabelErrors
 from infimum.bounds.observations import check_correct
 from infimum.checks import Real
 
@@ -29,23 +30,21 @@ HALVINGS = 40
 """Of [0, 1]: what remains is far below any figure printed."""
 
 
-def anytime(correct: Any, confidence: Real = 0.95) -> Bound:
+def anytime(correct: Any, confidence: Real = 0.95, label_errors: Any = None) -> Bound:
     """Lower bound on Success(f) that may be looked at after every label; wider than Clopper–Pearson's.
 
     `correct` (n,) boolean or 0/1, in the order of labelling. The largest bound on the way is taken, which Ville's
-    inequality allows. Holds for every n, and for all together. Raises InputError for other input.
+    inequality allows. Holds for every n, and for all together. `label_errors` as for `clopper_pearson`, of all
+    labels at the time. Raises InputError for other input.
 
     >>> round(anytime([1] * 300).value, 3)
     0.987
     """
-    right = check_correct(correct)
+    right, errors = check_correct(correct), LabelErrors.of(label_errors)
     confidence = check_confidence(confidence)
-    # A right label raises M, so the largest bound stands before a wrong one or at the end.
-    last = np.append(np.flatnonzero(~right), len(right))
-    last = last[last > 0]
-    value = bound_of_counts(np.cumsum(right)[last - 1], last, confidence).max()
-    return Bound(
-        value=float(value),
+    uncorrected = _largest(right, confidence)
+    bound = Bound(
+        value=_largest(errors.fewer(right), confidence) if errors.count else uncorrected,
         confidence=confidence,
         method="anytime",
         n=len(right),
@@ -54,6 +53,15 @@ def anytime(correct: Any, confidence: Real = 0.95) -> Bound:
             "they are given in an order that does not depend on whether they are right",
         ),
     )
+    return errors.corrected(bound, uncorrected)
+
+
+def _largest(right: Bool[np.ndarray, " n"], confidence: float) -> float:
+    """The largest bound on the way."""
+    # A right label raises M, so the largest bound stands before a wrong one or at the end.
+    last = np.append(np.flatnonzero(~right), len(right))
+    last = last[last > 0]
+    return float(bound_of_counts(np.cumsum(right)[last - 1], last, confidence).max())
 
 
 def anytime_sequence(correct: Any, confidence: Real = 0.95) -> Float[np.ndarray, " n"]:

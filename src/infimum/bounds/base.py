@@ -10,9 +10,13 @@ from infimum.checks import exact_fraction
 from infimum.ranges import Confidence, Count, Probability
 from infimum.records import Record
 
+LABELS_RIGHT = "their labels are right"
+"""What every bound on labelled rows assumes, unless it was corrected for wrong ones (`label_errors.py`)."""
+
 DRAWN_ALIKE = (
     "the labelled inputs were drawn independently from the operational distribution",
     "they were used neither to train nor to select the network",
+    LABELS_RIGHT,
 )
 """What every bound on labelled rows assumes."""
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from infimum.bounds.base import Bound, MeanBound, check_confidence
+from infimum.bounds.base import LABELS_RIGHT, Bound, MeanBound, check_confidence
 from infimum.bounds.observations import check_bounded
 from infimum.checks import Real, check_positive
 from infimum.errors import InputError
@@ -56,6 +56,7 @@ def betting(values: Any, confidence: Real = 0.95, low: Real = 0.0, high: Real = 
         n=len(x),
         assumptions=(
             "the labelled inputs were drawn independently from the operational distribution",
+            LABELS_RIGHT,
             "they are given in the order of drawing, or in another that does not depend on the values",
         ),
     )
@@ -195,6 +196,7 @@ def _climb(
 
 
 def _check_range(low: Any, high: Any) -> tuple[float, float]:
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+    numbers = all(isinstance(x, int | float | np.floating | np.integer) for x in (low, high))
+    if not (numbers and math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError(f"low and high must be finite numbers, low < high, not {low} and {high}")
     return float(low), float(high)

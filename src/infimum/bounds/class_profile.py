@@ -25,7 +25,7 @@ from jaxtyping import Float
 
 from infimum.bounds.base import DRAWN_ALIKE, Bound, check_confidence
 from infimum.bounds.clopper_pearson import binomial_lower, class_counts, sidak_miss
-from infimum.checks import Array, Real, check_weights
+from infimum.checks import Array, Real, check_numbers, check_weights
 from infimum.errors import InputError
 
 BOX_SHARE = 0.1
@@ -47,13 +47,13 @@ def class_profile(correct: Any, labels: Any, profile: Any, confidence: Real = 0.
     0.92
     """
     confidence = check_confidence(confidence)
-    share = _check_profile(profile)
+    share = check_profile(profile)
     right, n = class_counts(correct, labels, len(share))
     known = (share > 0) & (n > 0)
     missing = np.flatnonzero((share > 0) & (n == 0))
     assumptions = [
         "within each class, the labelled inputs were drawn independently from the operational distribution",
-        DRAWN_ALIKE[1],
+        *DRAWN_ALIKE[1:],
         "the class probabilities of operation are those given",
     ]
     if len(missing):
@@ -73,8 +73,13 @@ def class_profile(correct: Any, labels: Any, profile: Any, confidence: Real = 0.
     )
 
 
-def _check_profile(profile: Any) -> Float[np.ndarray, " K"]:
-    array = np.asarray(profile)
+def check_profile(profile: Any) -> Float[np.ndarray, " K"]:
+    """Class probabilities (K,), K ≥ 2, that sum to 1.
+
+    >>> check_profile([0.25, 0.75]).tolist()
+    [0.25, 0.75]
+    """
+    array = check_numbers(profile, "profile")
     if array.ndim != 1 or len(array) < 2:
         raise InputError(
             f"profile must hold one probability for each of 2 or more classes, not shape {array.shape}"

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from infimum.bounds.base import DRAWN_ALIKE, Bound, Estimate, check_confidence
+from infimum.bounds.label_errors import LabelErrors
 from infimum.bounds.observations import check_correct
 from infimum.checks import Array, Real, check_labels
 from infimum.errors import InputError
@@ -20,21 +21,25 @@ MOST_LABELS = 10**9
 """More labels than this are not worth telling."""
 
 
-def clopper_pearson(correct: Any, confidence: Real = 0.95) -> Bound:
+def clopper_pearson(correct: Any, confidence: Real = 0.95, label_errors: Any = None) -> Bound:
     """One-sided Clopper–Pearson bound on Success(f) from which labelled inputs were classified correctly.
 
     `correct` (n,) boolean or 0/1, n ≥ 1. The bound is the p with Pr(Binomial(n, p) ≥ k) = 1 − confidence, a
-    Beta quantile; 0 when nothing was correct. Holds for every n. Raises InputError for other input.
+    Beta quantile; 0 when nothing was correct. Holds for every n. `label_errors`: at most how many of the labels are
+    wrong (5), or with which probability each is (0.02). Raises InputError for other input.
 
     >>> import numpy as np
     >>> from infimum.bounds import clopper_pearson
     >>> round(clopper_pearson(np.ones(58, dtype=bool), confidence=0.95).value, 3)
     0.95
+    >>> round(clopper_pearson(np.ones(100, dtype=bool), label_errors=5).value, 4)
+    0.8977
     """
-    confidence = check_confidence(confidence)
+    confidence, errors = check_confidence(confidence), LabelErrors.of(label_errors)
     right = check_correct(correct)
-    value = float(binomial_lower(int(right.sum()), len(right), 1.0 - confidence))
-    return Bound(value, confidence, "clopper_pearson", len(right), DRAWN_ALIKE)
+    n, k = len(right), int(right.sum())
+    value, if_right = (float(binomial_lower(max(0, k - j), n, 1.0 - confidence)) for j in (errors.count, 0))
+    return errors.corrected(Bound(value, confidence, "clopper_pearson", n, DRAWN_ALIKE), if_right)
 
 
 def clopper_pearson_per_class(
@@ -66,7 +71,7 @@ def clopper_pearson_per_class(
             n=int(n[c]),
             assumptions=(
                 "within the class, the labelled inputs were drawn independently from the operational distribution",
-                DRAWN_ALIKE[1],
+                *DRAWN_ALIKE[1:],
                 together if n[c] else f"class {c} has no labelled input: nothing is known of it",
             ),
             details={"class": c},
@@ -117,9 +122,12 @@ def successes_of(bound: Bound) -> int:
     >>> successes_of(clopper_pearson(np.arange(1000) < 957))
     957
     """
-    right = successes_needed(bound.value - ROUNDING, bound.n, 1.0 - bound.confidence)
+    value = float(
+        bound.details.get("uncorrected", bound.value)
+    )  # what it was before a correction for wrong labels
+    right = successes_needed(value - ROUNDING, bound.n, 1.0 - bound.confidence)
     found = math.inf if right is None else float(binomial_lower(right, bound.n, 1.0 - bound.confidence))
-    if right is None or bound.method != "clopper_pearson" or abs(found - bound.value) > ROUNDING:
+    if right is None or bound.method != "clopper_pearson" or abs(found - value) > ROUNDING:
         raise InputError(f"{bound.value} is no Clopper–Pearson bound of {bound.n} inputs")
     return right
 

@@ -14,12 +14,13 @@ from the unlabelled inputs, w ≤ η + √(2U) at 1 − α₁ − α₂.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Int
 
 from infimum.bounds.base import Bound, check_confidence, split_miss
+from infimum.bounds.label_errors import LabelErrors
 from infimum.bounds.marginal_conformal import ALIKE, check_counts, runner_up_counts
 from infimum.checks import Array, Real
 
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from infimum.conformal import Calibration
 
 
-def confidence_floor(calibration: Calibration, operation_logits: Array, confidence: Real = 0.95) -> Bound:
+def confidence_floor(
+    calibration: Calibration, operation_logits: Array, confidence: Real = 0.95, label_errors: Any = None
+) -> Bound:
     """Certified floor under Success(f) from a calibration and unlabelled inputs; loose, but a theorem about λ.
 
     `operation_logits` (m, K) finite, unweighted. `details["mean_p_second"]` is U, the upper bound on 1 − λ, and
@@ -41,21 +44,27 @@ def confidence_floor(calibration: Calibration, operation_logits: Array, confiden
     >>> round(confidence_floor(calibrate(z[:1000], y[:1000]), z[1000:]).value, 2)
     0.79
     """
-    return confidence_floor_of_counts(runner_up_counts(calibration, operation_logits), confidence)
+    counts = runner_up_counts(calibration, operation_logits)
+    return confidence_floor_of_counts(counts, confidence, label_errors)
 
 
-def confidence_floor_of_counts(counts: Int[np.ndarray, " bins"], confidence: Real = 0.95) -> Bound:
+def confidence_floor_of_counts(
+    counts: Int[np.ndarray, " bins"], confidence: Real = 0.95, label_errors: Any = None
+) -> Bound:
     """The same from the number of unlabelled inputs with (n+1)p_(2) = 0, 1, …, n+1 (`runner_up_counts`).
 
     >>> confidence_floor_of_counts(np.array([0, 5000, *[0] * 1000])).value > 0.8
     True
     """
-    confidence = check_confidence(confidence)
-    n, m = check_counts(counts)
+    confidence, errors = check_confidence(confidence), LabelErrors.of(label_errors)
+    counts, n, m = check_counts(counts)
     of_calibration, of_inputs = split_miss(1.0 - confidence, n, m)
-    eta = math.sqrt(math.log(1.0 / min(of_calibration, 0.5)) / (2 * n))
+    if_right = math.sqrt(math.log(1.0 / min(of_calibration, 0.5)) / (2 * n))
+    eta = (
+        if_right + errors.count / n
+    )  # the empirical survival function moves by at most 1/n with each wrong label
     upper = _mean_upper(counts, n, m, of_inputs)
-    return Bound(
+    bound = Bound(
         value=max(0.0, 1.0 - eta - math.sqrt(2.0 * upper)),
         confidence=confidence,
         method="confidence_floor",
@@ -63,6 +72,7 @@ def confidence_floor_of_counts(counts: Int[np.ndarray, " bins"], confidence: Rea
         assumptions=ALIKE,
         details={"unlabelled": m, "mean_p_second": upper, "eta": eta},
     )
+    return errors.corrected(bound, max(0.0, 1.0 - if_right - math.sqrt(2.0 * upper)))
 
 
 def _mean_upper(counts: Array, n: int, m: int, miss: float) -> float:

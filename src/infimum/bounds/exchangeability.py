@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from infimum.bounds import two_sample
 from infimum.checks import Array, Real, check_seed, exact_fraction
-from infimum.conformal.ranking import top_two
+from infimum.conformal.ranking import CHUNK, top_two
 from infimum.errors import InputError
 from infimum.identity import unlabelled_rows
 from infimum.outputs import Outputs, check_one_network
@@ -152,17 +152,16 @@ def compare_rows(
     """
     ours, theirs = len(calibration), len(operation)
     second = np.arange(ours + theirs) >= ours
-    logits = np.concatenate([calibration.logits, operation.logits]).astype(np.float64)
-    log_probabilities = _log_probabilities(logits)
-    # The former show other degrees of sureness best, the latter another class mix.
-    blocks = [log_probabilities, np.exp(log_probabilities)]
+    logits = (calibration.logits, operation.logits)
     features = _common_features(calibration, operation)
+    blocks = _log_probabilities(logits)
     if features is not None:
-        blocks.append(np.concatenate(features).astype(np.float64))
+        blocks.append(_columns(features))
     embedded = two_sample.fourier_features(blocks, seed)
     contrasts = two_sample.contrasts(second, permutations, seed, strata)
     # The mass besides the largest probability orders confident rows where 1 − p_max has lost their order.
-    distances = two_sample.distance_statistics(top_two(logits, 1.0)[1].rest, contrasts)
+    rest = np.concatenate([top_two(z, 1.0)[1].rest for z in logits])
+    distances = two_sample.distance_statistics(rest, contrasts)
     p_classifier = two_sample.p_value(two_sample.discriminant_statistics(embedded, contrasts))
     p_confidence = two_sample.p_value(distances)
     return Exchangeability(
@@ -189,11 +188,42 @@ def _drawn_rows(
     return np.sort(rng.choice(rows, most, replace=False)) if len(rows) > most else rows
 
 
-def _log_probabilities(logits: Float[np.ndarray, "N K"]) -> Float[np.ndarray, "N K"]:
-    z: Array = logits - logits.max(axis=1, keepdims=True)
-    z -= np.log(np.exp(z).sum(axis=1, keepdims=True))
-    np.maximum(z, LEAST_LOG, out=z)
-    return z
+def _columns(parts: tuple[Array, Array]) -> two_sample.Columns:
+    """The columns of two arrays, one below the other."""
+
+    def some(which: slice) -> Array:
+        return np.concatenate([part[:, which].astype(np.float64) for part in parts])
+
+    return two_sample.Columns(sum(map(len, parts)), parts[0].shape[1], some)
+
+
+def _log_probabilities(logits: tuple[Array, Array]) -> list[two_sample.Columns]:
+    """Log-probabilities and probabilities: those show other degrees of sureness best, these another class mix."""
+    pooled = _columns(logits)
+    highest = np.concatenate([z.max(axis=1) for z in logits]).astype(np.float64)[:, None]
+    total = np.concatenate([_log_sums(z) for z in logits])[:, None]
+
+    def some(which: slice) -> Array:
+        z = pooled.some(which)
+        z -= highest
+        z -= total
+        np.maximum(z, LEAST_LOG, out=z)
+        return z
+
+    return [
+        two_sample.Columns(pooled.rows, pooled.width, part)
+        for part in (some, lambda which: np.exp(some(which)))
+    ]
+
+
+def _log_sums(logits: Array) -> Float[np.ndarray, " n"]:
+    """Logarithm of each row's sum of exp(z − z_max), in chunks."""
+    found = np.empty(len(logits))
+    for start in range(0, len(logits), size := max(1, CHUNK // logits.shape[1])):
+        z = logits[start : start + size].astype(np.float64)
+        z -= z.max(axis=1, keepdims=True)
+        found[start : start + size] = np.log(np.exp(z, out=z).sum(axis=1))
+    return found
 
 
 def _common_features(calibration: Outputs, operation: Outputs) -> tuple[Array, Array] | None:

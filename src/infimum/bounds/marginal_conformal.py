@@ -14,14 +14,15 @@ A grid of k fixed by n alone, and a_k + b_k = (1 − confidence)/(number of k), 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Int
 
-from infimum.bounds.base import Bound, check_confidence, split_miss
+from infimum.bounds.base import LABELS_RIGHT, Bound, check_confidence, split_miss
 from infimum.bounds.clopper_pearson import binomial_lower
-from infimum.checks import Array, Real
+from infimum.bounds.label_errors import LabelErrors
+from infimum.checks import Array, Real, check_kind, check_numbers
 from infimum.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,16 +31,20 @@ if TYPE_CHECKING:
 ALIKE = (
     "the calibration rows and the unlabelled inputs were drawn independently from the operational distribution",
     "neither were used to train, to select or to tune the network or its score",
+    LABELS_RIGHT,
     "the network decides for the class with the largest logit",
 )
 
 
-def marginal_conformal(calibration: Calibration, operation_logits: Array, confidence: Real = 0.95) -> Bound:
+def marginal_conformal(
+    calibration: Calibration, operation_logits: Array, confidence: Real = 0.95, label_errors: Any = None
+) -> Bound:
     """Certified max over a grid of ε of Pr(p_(2) ≤ ε) − ε, from a calibration and unlabelled inputs.
 
     `operation_logits` (m, K) finite, unweighted: every input counts once, since the calibration is of the same
     distribution. `details["error_level"]` is the ε that attains it. The score matters: those that are small for
-    every correct prediction (LAC, Margin) give more than randomised APS and RAPS. Raises InputError.
+    every correct prediction (LAC, Margin) give more than randomised APS and RAPS. `label_errors` as for
+    `clopper_pearson`, of the calibration's labels. Raises InputError.
 
     >>> import numpy as np
     >>> from infimum.conformal import Margin, calibrate
@@ -50,24 +55,30 @@ def marginal_conformal(calibration: Calibration, operation_logits: Array, confid
     >>> round(bound.value, 2), bound.details["error_level"] < 0.01
     (0.99, True)
     """
-    return marginal_conformal_of_counts(runner_up_counts(calibration, operation_logits), confidence)
+    counts = runner_up_counts(calibration, operation_logits)
+    return marginal_conformal_of_counts(counts, confidence, label_errors)
 
 
-def marginal_conformal_of_counts(counts: Int[np.ndarray, " bins"], confidence: Real = 0.95) -> Bound:
+def marginal_conformal_of_counts(
+    counts: Int[np.ndarray, " bins"], confidence: Real = 0.95, label_errors: Any = None
+) -> Bound:
     """The same from the number of unlabelled inputs with (n+1)p_(2) = 0, 1, …, n+1 (`runner_up_counts`).
 
     >>> marginal_conformal_of_counts(np.array([0, 5000, *[0] * 1000])).value > 0.98
     True
     """
-    confidence = check_confidence(confidence)
-    n, m = check_counts(counts)
+    confidence, errors = check_confidence(confidence), LabelErrors.of(label_errors)
+    counts, n, m = check_counts(counts)
     grid = _grid(n)
     of_calibration, of_inputs = split_miss((1.0 - confidence) / len(grid), n, m)
     # 1 − the lower bound of a binomial with n + 1 − k of n right is the upper quantile of Beta(k, n + 1 − k).
-    miscoverage = 1.0 - binomial_lower(n + 1 - grid, n, of_calibration)
+    # j wrong labels move at most j calibration scores past any point, so that k counts as k + j.
+    miscoverage, if_right = (
+        1.0 - binomial_lower(np.maximum(0, n + 1 - grid - j), n, of_calibration) for j in (errors.count, 0)
+    )
     share = binomial_lower(np.cumsum(counts)[grid], m, of_inputs)
     best = int(np.argmax(share - miscoverage))
-    return Bound(
+    bound = Bound(
         value=max(0.0, float(share[best] - miscoverage[best])),
         confidence=confidence,
         method="marginal_conformal",
@@ -80,22 +91,28 @@ def marginal_conformal_of_counts(counts: Int[np.ndarray, " bins"], confidence: R
             "miscoverage": float(miscoverage[best]),
         },
     )
+    return errors.corrected(bound, max(0.0, float((share - if_right).max())))
 
 
 def runner_up_counts(calibration: Calibration, operation_logits: Array) -> Int[np.ndarray, " bins"]:
     """Number of inputs with (n+1)p_(2) = 0, 1, …, n+1 (0 never occurs), in chunks: shape (n + 2,)."""
+    from infimum.conformal import Calibration
+
+    check_kind(calibration, Calibration, "calibration", "a Calibration, as `calibrate` makes it")
     counts = calibration.top_two(operation_logits)
     histogram: Array = np.bincount(counts.count_second, minlength=calibration.n + 2)
     return histogram
 
 
-def check_counts(counts: Int[np.ndarray, " bins"]) -> tuple[int, int]:
-    """Calibration rows n and unlabelled inputs m of a histogram of runner-up counts."""
-    if counts.ndim != 1 or len(counts) < 3 or counts[0] or (counts < 0).any() or not counts.any():
+def check_counts(counts: Int[np.ndarray, " bins"]) -> tuple[Int[np.ndarray, " bins"], int, int]:
+    """A histogram of runner-up counts, its calibration rows n and its unlabelled inputs m."""
+    array = check_numbers(counts, "counts")
+    whole = array.ndim == 1 and array.dtype.kind in "iu" and len(array) >= 3
+    if not whole or array[0] or (array < 0).any() or not array.any():
         raise InputError(
             "counts must hold the number of inputs with (n+1)p_(2) = 0, 1, …, n+1; the first is 0, not all are"
         )
-    return len(counts) - 2, int(counts.sum())
+    return array, len(array) - 2, int(array.sum())
 
 
 def _grid(n: int) -> Int[np.ndarray, " levels"]:

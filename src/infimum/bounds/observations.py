@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
+from infimum.arrays import as_array
 from infimum.checks import Array, check_finite
 from infimum.errors import InputError
 
@@ -17,7 +18,7 @@ def check_correct(correct: Any) -> Bool[np.ndarray, " n"]:
     >>> check_correct([1, 0]).tolist()
     [True, False]
     """
-    array = np.asarray(correct)
+    array = as_array(correct, "correct")
     if array.ndim != 1 or array.size == 0:
         raise InputError(f"correct must be one-dimensional and not empty, not of shape {array.shape}")
     if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
@@ -33,7 +34,7 @@ def check_bounded(
     >>> check_bounded([0, 0.5], "values").tolist()
     [0.0, 0.5]
     """
-    array = np.asarray(values)
+    array = as_array(values, what)
     if array.ndim != 1 or array.size == 0:
         raise InputError(f"{what} must be one-dimensional and not empty, not of shape {array.shape}")
     if array.dtype.kind not in "biuf":

@@ -24,11 +24,11 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Bool, Float
 
-from infimum.bounds.base import Bound, check_confidence
+from infimum.bounds.base import LABELS_RIGHT, Bound, check_confidence
 from infimum.bounds.betting import betting_bounds, kelly, lowest_mean, running_mean, stakes
 from infimum.bounds.clopper_pearson import clopper_pearson
 from infimum.bounds.observations import check_bounded, check_correct
-from infimum.checks import Real
+from infimum.checks import Real, check_share
 from infimum.errors import InputError
 
 MEAN_SHARE = 0.02
@@ -78,8 +78,7 @@ def prediction_powered(
     right = check_correct(correct)
     labelled = check_bounded(predicted_labelled, "predicted_labelled", n=len(right))
     unlabelled = check_bounded(predicted_unlabelled, "predicted_unlabelled")
-    if power is not None and not 0 <= power <= 1:
-        raise InputError(f"power must be between 0 and 1, not {power}")
+    power = None if power is None else check_share(power, "power")
     if method == "asymptotic":
         return _asymptotic(right, labelled, unlabelled, confidence, power)
     if method == "betting":
@@ -90,6 +89,7 @@ def prediction_powered(
 ASSUMPTIONS = (
     "labelled and unlabelled inputs were drawn independently from the operational distribution",
     "the levels were fixed before the labels were seen: none of these labels calibrated them",
+    LABELS_RIGHT,
 )
 
 

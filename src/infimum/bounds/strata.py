@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from infimum.bounds.observations import check_bounded
-from infimum.checks import Real, check_weights
+from infimum.checks import Real, check_numbers, check_share, check_weights
 from infimum.errors import InputError
 
 CERTAIN = 1e-3
@@ -80,13 +80,14 @@ def allocate(
     >>> allocate(100, [0.9, 0.1], [0.99, 0.6]).tolist()
     [68, 32]
     """
-    w = check_weights(weights, len(np.atleast_1d(weights)), "weights")
+    w = check_weights(weights, None)
     f = np.clip(check_bounded(levels, "levels", n=len(w)), CERTAIN, 1.0 - CERTAIN)
-    most = np.full(len(w), n_labels) if available is None else np.asarray(available)
-    if not 0 <= floor <= 1:
-        raise InputError(f"floor must be between 0 and 1, not {floor}")
+    most = None if available is None else check_numbers(available, "available")
+    floor = check_share(floor, "floor")
     if isinstance(n_labels, bool) or not isinstance(n_labels, int | np.integer) or n_labels < len(w):
         raise InputError(f"n_labels must be a whole number, at least one for each of {len(w)} strata")
+    if most is None:
+        most = np.full(len(w), n_labels)
     if most.shape != w.shape or most.dtype.kind not in "iu" or (most < 1).any() or most.sum() < n_labels:
         raise InputError(
             f"available must be {len(w)} whole numbers, 1 or more, with at least n_labels = {n_labels} in all"

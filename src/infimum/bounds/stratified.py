@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import bdtr, betaincinv, betaln, logsumexp, ndtri
 
-from infimum.bounds.base import Bound, check_confidence
+from infimum.bounds.base import LABELS_RIGHT, Bound, check_confidence
 from infimum.bounds.constrained import constrained_rates, log_likelihood, mean_after_drop
 from infimum.bounds.observations import check_bounded, check_correct
 from infimum.checks import Real, check_labels, check_seed, check_weights
@@ -85,6 +85,7 @@ def stratified(
     notes: tuple[str, ...] = (
         "labels were drawn independently, and with equal chances, among the operation inputs of each stratum",
         "strata and weights were fixed before the labels; the bound is for the inputs that have these weights",
+        LABELS_RIGHT,
     )
     if approximate:
         notes = (*notes, "approximate: the coverage of the likelihood ratio is not proven for finite samples")
@@ -101,7 +102,7 @@ def stratified(
 def _counts(correct: Any, stratum: Any, weights: Any) -> tuple[PerStratum, PerStratum, PerStratum]:
     """Right answers, labels and share of each stratum."""
     right = check_correct(correct)
-    w = check_weights(weights, len(np.atleast_1d(weights)), "weights")
+    w = check_weights(weights, None)
     rows = check_labels(stratum, len(right), len(w), "stratum")
     n = np.bincount(rows, minlength=len(w)).astype(np.float64)
     unseen = np.flatnonzero((n == 0) & (w > 0))

@@ -8,7 +8,8 @@ costs one matrix product, and the permutation p-value is exact at every sample s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -21,6 +22,9 @@ FREQUENCIES = 128
 SCALES = (1.0, 0.25)
 """Bandwidths of the kernel, in units of the root mean square distance of two rows; half of the frequencies each."""
 
+AT_ONCE = 2**18
+"""Numbers whose columns are looked at together."""
+
 RIDGE = 10.0
 """γ in units of Σ̂'s mean eigenvalue: directions that vary less count less."""
 
@@ -28,30 +32,44 @@ ROUNDING = 1e-9
 """A permuted statistic this near to the observed one counts as equal, so that rounding never makes p too small."""
 
 
-def fourier_features(blocks: Sequence[Float[np.ndarray, "N _"]], seed: int) -> Float[np.ndarray, "N q"]:
+@dataclass(frozen=True)
+class Columns:
+    """A block of `width` columns of N `rows`, of which `some` gives a slice in float64: never all at once."""
+
+    rows: int
+    width: int
+    some: Callable[[slice], Float[np.ndarray, "N w"]]
+
+
+def fourier_features(blocks: Sequence[Columns], seed: int) -> Float[np.ndarray, "N q"]:
     """Random Fourier features of standardised columns, centred: two Gaussian kernels, wide and narrow.
 
     Each block of columns has the same total variance. Everything is a symmetric function of the rows (the
     bandwidth comes from their total variance), as a permutation test needs.
     """
-    rows = np.hstack([_standardised(block) for block in blocks])
+    n = blocks[0].rows
     distance = np.sqrt(2.0 * len(blocks))  # E‖x − x'‖² of two rows is twice the total variance
     bandwidth = np.repeat(SCALES, FREQUENCIES // len(SCALES)) * distance
-    frequencies = np.random.default_rng([seed, 0xF0]).normal(size=(rows.shape[1], FREQUENCIES))
-    angle = rows @ (frequencies / bandwidth)
+    rng = np.random.default_rng([seed, 0xF0])
+    angle = np.zeros((n, FREQUENCIES))
+    step = max(1, AT_ONCE // n)
+    for block in blocks:
+        for start in range(0, block.width, step):
+            columns = _standardised(block.some(slice(start, start + step)), block.width)
+            angle += columns @ (rng.normal(size=(columns.shape[1], FREQUENCIES)) / bandwidth)
     features = np.hstack([np.sin(angle), np.cos(angle)])
     features -= features.mean(axis=0)
     return features
 
 
-def _standardised(block: Float[np.ndarray, "N p"]) -> Float[np.ndarray, "N p"]:
+def _standardised(block: Float[np.ndarray, "N w"], p: int) -> Float[np.ndarray, "N w"]:
     """Columns of mean 0 and variance 1/p; those that do not vary become 0."""
     peak = np.abs(block).max(axis=0)
     centred: Array = block / np.where(peak > 0, peak, 1.0)  # the square of 1e300 would overflow
     centred -= centred.mean(axis=0)
     spread = centred.std(axis=0)
     varies = spread > 1e-12
-    centred *= np.where(varies, 1.0 / np.where(varies, spread, 1.0), 0.0) / np.sqrt(block.shape[1])
+    centred *= np.where(varies, 1.0 / np.where(varies, spread, 1.0), 0.0) / np.sqrt(p)
     return centred
 
 

@@ -20,7 +20,10 @@ from infimum.bounds import (
     runner_up_counts,
     stratified,
 )
+from infimum.bounds.base import LABELS_RIGHT
 from infimum.bounds.choice import Candidate
+from infimum.bounds.class_profile import check_profile
+from infimum.bounds.label_errors import BY_COUNT, LabelErrors
 from infimum.certification.design import Design
 from infimum.certification.labelled import Labelled
 from infimum.certification.levels import Levels, fit_levels
@@ -74,23 +77,41 @@ def candidates(
     profile: Any,
     seed: int,
     identity: Identity = "ids",
+    errors: LabelErrors | None = None,
 ) -> Candidates:
-    """The bounds for these labelled rows, unlabelled inputs, calibration of other rows, and class probabilities."""
+    """The bounds for these labelled rows, unlabelled inputs, calibration of other rows, and class probabilities.
+
+    Each is corrected for wrong labels, at most `errors`; those that cannot be are withheld.
+    """
+    errors = LabelErrors() if errors is None else errors
     found = Candidates()
     if rows.design is not None:
         _in_strata(found, rows.design, seed)
     elif profile is not None:
         _by_class(found, rows, profile)
     else:
-        found.made.update(clopper_pearson=clopper_pearson, anytime=anytime)
+        found.made.update(
+            clopper_pearson=partial(clopper_pearson, label_errors=errors),
+            anytime=partial(anytime, label_errors=errors),
+        )
         found.withhold("no class probabilities of operation are given", "class_profile")
         found.withhold(
             "the labels were not drawn in strata (infimum plan --select)",
             *(name for name in METHODS if name.startswith("stratified")),
         )
-        _from_conformal(found, rows, operation, calibration, identity)
+        _from_conformal(found, rows, operation, calibration, identity, errors)
         _prediction_powered(found, rows, operation, calibration, identity)
+    for name in list(found.made):
+        if (why := errors.why_not(name)) is not None:
+            found.withhold(why, name)
+            del found.made[name]
+        elif errors.any and name not in BY_COUNT:
+            found.made[name] = partial(_less_the_rate, found.made[name], errors)
     return found
+
+
+def _less_the_rate(make: Candidate, errors: LabelErrors, correct: Any, confidence: float) -> Bound:
+    return errors.corrected(make(correct, confidence))
 
 
 def _in_strata(found: Candidates, design: Design, seed: int) -> None:
@@ -124,24 +145,22 @@ def stratified_bound(design: Design, name: str, seed: int, correct: Any, confide
     about = (
         "labels were drawn independently, and with equal chances, among the operation inputs of each stratum",
         "strata and weights were fixed before the labels; the bound is for the inputs that have these weights",
+        LABELS_RIGHT,
     )
     return replace(bound, method="stratified_chernoff", assumptions=about, details={})
 
 
 def _by_class(found: Candidates, rows: Labelled, profile: Any) -> None:
-    if rows.outputs is None:
+    if rows.classes is None:
         found.withhold(
-            "the labels of the rows are not known, only what is right (give logits and labels)",
+            "the labels of the rows are not known, only what is right (give logits and labels, or predicted and label)",
             "class_profile",
         )
     else:
-        labels, n_classes = rows.outputs.known_labels, rows.outputs.n_classes
-        if np.ndim(profile) == 1 and len(profile) != n_classes:
-            raise InputError(
-                f"profile has {len(profile)} probabilities, but {rows.name} has {n_classes} classes; give one each"
-            )
+        labels, share = rows.classes.labels, check_profile(profile)
+        rows.classes.check_profile(len(share), rows.name)
         found.made["class_profile"] = lambda correct, confidence: class_profile(
-            correct, labels, profile, confidence
+            correct, labels, share, confidence
         )
     found.withhold(
         "it holds for the class shares of the labelled rows, and other class probabilities are given",
@@ -155,6 +174,7 @@ def _from_conformal(
     operation: Outputs | None,
     calibration: Outputs | Calibration | None,
     identity: Identity,
+    errors: LabelErrors,
 ) -> None:
     names = ("marginal_conformal", "confidence_floor")
     if operation is None:
@@ -182,16 +202,18 @@ def _from_conformal(
         found.withhold("every operation input is a calibration row too: none is left without a label", *names)
         return
     counts = runner_up_counts(conformal, operation.logits if others.all() else operation.logits[others])
-    makers: tuple[Callable[[Any, float], Bound], ...] = (
+    makers: tuple[Callable[[Any, float, LabelErrors], Bound], ...] = (
         marginal_conformal_of_counts,
         confidence_floor_of_counts,
     )
     for name, make in zip(names, makers, strict=True):
-        found.made[name] = partial(_ignoring_labels, make, counts)
+        found.made[name] = partial(_ignoring_labels, make, counts, errors)
 
 
-def _ignoring_labels(make: Callable[..., Bound], counts: Any, correct: Any, confidence: float) -> Bound:
-    return make(counts, confidence)
+def _ignoring_labels(
+    make: Callable[..., Bound], counts: Any, errors: LabelErrors, correct: Any, confidence: float
+) -> Bound:
+    return make(counts, confidence, errors)
 
 
 def _prediction_powered(

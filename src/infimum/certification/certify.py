@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,23 +12,27 @@ import infimum
 from infimum.bounds import Bound, Exchangeability, best, clopper_pearson_per_class
 from infimum.bounds.base import check_confidence
 from infimum.bounds.exchangeability import exchangeability_of_others
+from infimum.bounds.label_errors import NO_CLASSES, LabelErrors
 from infimum.caveats import FEW, contradicted, not_alike
 from infimum.certification.candidates import ASYMPTOTIC, METHODS, Candidates, candidates
 from infimum.certification.certificate import Certificate
 from infimum.certification.draw import likeness_in_strata
 from infimum.certification.labelled import Labelled
-from infimum.checks import Real, check_seed, exact_fraction
+from infimum.checks import Real, check_kind, check_seed, exact_fraction
 from infimum.conformal import Calibration
 from infimum.errors import InputError
 from infimum.hints import compared_raw, hinted, share_repeated
 from infimum.identity import Found, shared_rows
 from infimum.identity_caveats import copies_left_out, may_be_shared, may_repeat, refuted_ids
 from infimum.membership import told_by_ids
-from infimum.outputs import Outputs, check_one_network
+from infimum.outputs import Outputs, check_one_network, check_outputs
 from infimum.results import Target
 from infimum.rows import Identity, Rows, check_identity
 
 AUTO = "auto"
+
+MOST_CLASSES = 10**6
+"""More classes than this have no bound each."""
 
 UNCHECKED = (
     "whether these labelled rows are among the calibration's cannot be checked (labelled outputs as calibration, and "
@@ -45,6 +50,7 @@ def certify(
     calibration: Outputs | Calibration | None = None,
     profile: Any = None,
     per_class: bool = False,
+    label_errors: Any = None,
     identity: Identity = "ids",
     seed: int = 0,
     name: str = "network",
@@ -75,6 +81,9 @@ def certify(
         it, "hash" (`input_hash`). Equal outputs never do.
     per_class
         Also a bound for every class, all together at `confidence`.
+    label_errors
+        What may be wrong of the labels: at most so many of all that are given, as 5, or a share of those of the
+        operation (with strata Σ w_s e_s), as 0.02 or "2%". Every bound is lowered by what that costs, or withheld.
 
     Raises
     ------
@@ -88,12 +97,20 @@ def certify(
     (True, 'clopper_pearson', 0.977)
     """
     rows = labelled if isinstance(labelled, Labelled) else Labelled.of(labelled, check_identity(identity))
-    wanted = float(exact_fraction(target, "target"))
+    if operation is not None:
+        check_outputs(operation, "operation")
+    if calibration is not None:
+        check_kind(
+            calibration, (Outputs, Calibration), "calibration", "Outputs with labels, or a Calibration"
+        )
+    wanted, errors = float(exact_fraction(target, "target")), LabelErrors.of(label_errors)
+    if per_class and errors.any:
+        raise InputError(f"per_class: {NO_CLASSES}; leave one of the two out")
     confidence, seed = check_confidence(confidence), check_seed(seed)
     if method is not None and method not in (*METHODS, AUTO):
         raise InputError(f"method must be one of {', '.join(METHODS)} or {AUTO}, not {method!r}")
     again = _check_together(rows, operation, calibration, identity)
-    found = candidates(rows, operation, calibration, profile, seed, identity)
+    found = candidates(rows, operation, calibration, profile, seed, identity, errors)
     judge, others = _judge(found, rows, method, profile is not None, confidence)
     alike, untested = None, None
     if operation is not None and rows.design is not None:
@@ -102,12 +119,7 @@ def certify(
         alike = exchangeability_of_others(rows.outputs, operation, seed=seed, identity=identity)
     together: tuple[Bound, ...] = ()
     if per_class:
-        if rows.outputs is None:
-            raise InputError(f"{rows.name}: bounds per class need logits and labels, not only what is right")
-        outputs = rows.outputs
-        together = clopper_pearson_per_class(
-            rows.correct, outputs.known_labels, outputs.n_classes, confidence
-        )
+        together = _per_class(rows, confidence)
     return Certificate(
         network=name,
         target=Target(wanted, confidence, judge.value >= wanted, judge.method),
@@ -180,6 +192,31 @@ def _judge(
 def _told(rows: Labelled, calibration: Outputs) -> bool:
     """Whether ids tell which rows are in both."""
     return told_by_ids(Rows.of(calibration), rows.rows)
+
+
+def _per_class(rows: Labelled, confidence: float) -> tuple[Bound, ...]:
+    """A bound for every class, with its name where it has one."""
+    if rows.design is not None:
+        raise InputError(
+            f"{rows.name} was drawn in strata, and bounds per class need labels drawn evenly within each class: "
+            "leave per_class (--per-class) out"
+        )
+    if rows.classes is None:
+        raise InputError(
+            f"{rows.name}: bounds per class need labels, not only what is right: give logits and labels, or predicted "
+            "and label"
+        )
+    if rows.classes.n > MOST_CLASSES:
+        raise InputError(
+            f"{rows.name}: the class numbers go up to {rows.classes.n - 1}: are they class numbers?"
+        )
+    names = rows.classes.names
+    bounds = clopper_pearson_per_class(rows.correct, rows.classes.labels, rows.classes.n, confidence)
+    if names is None:
+        return bounds
+    return tuple(
+        replace(b, details={**b.details, "name": name}) for b, name in zip(bounds, names, strict=True)
+    )
 
 
 def _comparable(rows: Labelled, calibration: Outputs | Calibration) -> bool:

@@ -11,14 +11,15 @@ import numpy as np
 from jaxtyping import Bool
 
 from infimum.bounds.observations import check_correct
+from infimum.certification.classes import Classes
 from infimum.certification.design import SEALED, Design, check_table, read_design
-from infimum.checks import Array, check_vector
+from infimum.checks import Array, check_ids, check_kind, check_vector
 from infimum.content import CHECKSUM
 from infimum.csv_files import numbers, read_csv
 from infimum.errors import InputError
 from infimum.files import array_names, read_arrays
 from infimum.identity import copies_within
-from infimum.outputs import PROBABILITIES, Outputs
+from infimum.outputs import PROBABILITIES, Outputs, check_outputs
 from infimum.plain_text import listed
 from infimum.rows import Identity, Rows
 
@@ -30,9 +31,10 @@ FALSE = ("0", "0.0", "false", "no", "wrong", "incorrect")
 class Labelled:
     """Labelled inputs in their order of drawing: `correct` (n,), and where known `ids` (n,).
 
-    `outputs` (n rows) where logits are known; `design` where the rows were drawn in strata, else they are a
-    random sample. An input that is given more than once counts once: `copies` were left out. `refuted` rows have the
-    id of another row but other outputs, and count. Raises InputError for no row, or an id with two labels.
+    `outputs` (n rows) where logits are known, `classes` where it is known which class is right; `design` where the
+    rows were drawn in strata, else they are a random sample. An input that is given more than once counts once:
+    `copies` were left out. `refuted` rows have the id of another row but other outputs, and count. Raises InputError
+    for no row, or an id with two labels.
 
     >>> rows = Labelled(np.array([True, True, False]), ids=np.array(["a", "a", "b"]))
     >>> len(rows), rows.copies
@@ -43,6 +45,7 @@ class Labelled:
     ids: Array | None = None
     outputs: Outputs | None = None
     design: Design | None = None
+    classes: Classes | None = None
     name: str = "labels"
     copies: int = 0
     refuted: int = 0
@@ -50,9 +53,18 @@ class Labelled:
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "correct", check_correct(self.correct))
+        if self.design is not None:
+            check_kind(self.design, Design, f"{self.name}: design", "a Design: which stratum each row is of")
+        if self.outputs is not None:
+            if len(check_outputs(self.outputs, f"{self.name}: outputs")) != len(self):
+                raise InputError(
+                    f"{self.name}: outputs has {len(self.outputs)} rows, correct has {len(self)}"
+                )
+            if self.classes is None and self.outputs.labels is not None:
+                put(self, "classes", Classes.of(self.outputs))
         if self.ids is None:
             return
-        put(self, "ids", check_vector(self.ids, f"{self.name}: ids", len(self)).astype(str))
+        put(self, "ids", check_ids(self.ids, f"{self.name}: ids", len(self)).astype(str))
         found = copies_within(self.rows, self.name)
         put(self, "refuted", found.refuted)
         if found.n:
@@ -61,6 +73,7 @@ class Labelled:
             put(self, "correct", self.correct[kept])
             put(self, "ids", self.ids[kept])
             put(self, "outputs", None if self.outputs is None else self.outputs.taken(kept))
+            put(self, "classes", None if self.classes is None else self.classes.taken(kept))
 
     @property
     def rows(self) -> Rows:
@@ -86,7 +99,7 @@ class Labelled:
         >>> Labelled.of(Outputs(np.eye(2), np.array([0, 0]))).correct.tolist()
         [True, False]
         """
-        if outputs.weights is not None:
+        if check_outputs(outputs, "labelled").weights is not None:
             raise InputError(
                 f"{outputs.name} has weights; the binomial bound is of inputs that count alike: draw the labelled "
                 "inputs evenly from the operation, or in strata (infimum plan --select), and leave the weights out"
@@ -96,6 +109,8 @@ class Labelled:
             raise InputError(
                 f"{outputs.name} has no 'input_hash' to tell inputs by (identity = hash); `infimum extract` writes it"
             )
+        if identity == "hash":  # then the source of ids says nothing
+            outputs = replace(outputs, id_source=None)
         return Labelled(outputs.correct, ids, outputs, name=outputs.name)
 
     @staticmethod
@@ -155,10 +170,11 @@ def _from_table(columns: Mapping[str, Array], what: str) -> Labelled:
         )
     for other, values in columns.items():
         check_vector(values, f"{what}: {other}", len(column))
+    classes = None
     if name == "correct":
         correct = _truth(column[:n], what)
     elif "predicted" in columns:
-        correct = _same(columns["predicted"][:n], column[:n], what, _n_classes(columns, what))
+        correct, classes = _same(columns["predicted"][:n], column[:n], what, _n_classes(columns, what))
     else:
         raise InputError(f"{what} has 'label' but no 'predicted' to compare it with; give one, or 'correct'")
     design = _design(columns, what)
@@ -166,6 +182,7 @@ def _from_table(columns: Mapping[str, Array], what: str) -> Labelled:
         correct=correct,
         ids=columns["id"][:n] if "id" in columns else None,
         design=None if design is None else design.first(n),
+        classes=classes,
         name=what,
     )
 
@@ -204,17 +221,19 @@ def _n_classes(columns: Mapping[str, Array], what: str) -> int | None:
     return int(values[0])
 
 
-def _same(predicted: Array, label: Array, what: str, n_classes: int | None) -> Bool[np.ndarray, " n"]:
-    """Equal classes: as whole numbers where the predicted ones are, else as text."""
+def _same(
+    predicted: Array, label: Array, what: str, n_classes: int | None
+) -> tuple[Bool[np.ndarray, " n"], Classes]:
+    """Equal classes, and the classes: as whole numbers where the predicted ones are, else as text."""
     if not filled_in(predicted).all():
         raise InputError(f"{what}: predicted: row {int(np.flatnonzero(~filled_in(predicted))[0])} is blank")
     names = any(not _number(entry).is_integer() for entry in predicted.tolist())
     if names and n_classes is None:
-        same: Array = predicted.astype(str) == label.astype(str)
-    else:
-        classes = _whole(predicted, n_classes, f"{what}: predicted")
-        same = classes == _whole(label, n_classes, f"{what}: label")
-    return same
+        predicted, label = predicted.astype(str), label.astype(str)
+        return predicted == label, Classes.named(label, predicted)
+    predicted = _whole(predicted, n_classes, f"{what}: predicted")
+    label = _whole(label, n_classes, f"{what}: label")
+    return predicted == label, Classes.numbered(label, predicted, n_classes)
 
 
 def _number(entry: object) -> float:

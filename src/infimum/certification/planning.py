@@ -14,10 +14,10 @@ from infimum.bounds.base import check_confidence
 from infimum.certification.levels import fit_levels
 from infimum.certification.power import check_chance, fewest_labels, labels_needed, power
 from infimum.certification.rehearsal import World, rehearsed, stopping_times
-from infimum.checks import Array, Real, check_seed
+from infimum.checks import Array, Real, check_kind, check_seed
 from infimum.conformal import Calibration
 from infimum.errors import InputError
-from infimum.outputs import Outputs, check_one_network
+from infimum.outputs import Outputs, check_one_network, check_outputs
 from infimum.ranges import Confidence, Count, Probability
 from infimum.records import Document, Record
 
@@ -161,6 +161,8 @@ def plan(
 
 def operation_levels(operation: Outputs, calibration: Outputs | Calibration) -> Float[np.ndarray, " n"]:
     """Level of each operation input, from other, labelled rows; InputError where the two do not fit together."""
+    check_outputs(operation, "operation")
+    check_kind(calibration, (Outputs, Calibration), "calibration", "Outputs with labels, or a Calibration")
     if isinstance(calibration, Outputs):
         check_one_network(calibration, operation)
     if operation.weights is not None:

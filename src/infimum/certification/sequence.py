@@ -9,6 +9,8 @@ import numpy as np
 from jaxtyping import Bool
 
 from infimum.bounds import Bound, anytime, stratified
+from infimum.bounds.base import LABELS_RIGHT
+from infimum.bounds.label_errors import LabelErrors
 from infimum.certification.certificate import Certificate
 from infimum.certification.design import ROUNDING, Design
 from infimum.certification.labelled import Labelled
@@ -97,19 +99,22 @@ class Sequence:
             else tuple(map(str, outputs.class_names)),
         )
 
-    def bound(self) -> Bound:
-        """The bound that holds at every time: the largest on the way."""
+    def bound(self, label_errors: Any = None) -> Bound:
+        """The bound that holds at every time: the largest on the way. `label_errors`: of all labels so far."""
+        errors = LabelErrors.of(label_errors)
         if self.design is None:
-            return anytime(self.correct, self.confidence)
+            return anytime(self.correct, self.confidence, errors)
+        if (why := errors.why_not("stratified_e_process")) is not None:
+            raise InputError(f"label_errors: {why}")
         ends = np.cumsum(self.batches)
         found = [self._in_strata(self.design.first(int(end)), self.correct[:end]) for end in ends]
-        return max(found, key=lambda bound: bound.value)
+        return errors.corrected(max(found, key=lambda bound: bound.value))
 
-    def certificate(self) -> Certificate:
+    def certificate(self, label_errors: Any = None) -> Certificate:
         """What the rows so far say; only the anytime-valid bound, for no other survives stopping at will."""
         import infimum
 
-        bound = replace(self.bound(), n=len(self.ids))
+        bound = replace(self.bound(label_errors), n=len(self.ids))
         return Certificate(
             network=self.network,
             target=Target(self.target, self.confidence, bound.value >= self.target, bound.method),
@@ -129,7 +134,7 @@ class Sequence:
             )
         # Nothing is known of a stratum without a label: its inputs count as never right.
         about = "labels were drawn with equal chances among the operation inputs of each stratum"
-        return Bound(0.0, self.confidence, "stratified_e_process", len(correct), (about,))
+        return Bound(0.0, self.confidence, "stratified_e_process", len(correct), (about, LABELS_RIGHT))
 
     def _grown(self, rows: Labelled) -> Design | None:
         if self.ids and (self.design is None) != (rows.design is None):

@@ -32,13 +32,20 @@ FIELDS = ("network", "target", "confidence", "n_classes", "class_names", "batche
 
 
 def add_to_state(
-    path: str | Path, rows: Labelled, *, target: Real, confidence: Real = 0.95, name: str = "network"
+    path: str | Path,
+    rows: Labelled,
+    *,
+    target: Real,
+    confidence: Real = 0.95,
+    name: str = "network",
+    label_errors: Any = None,
 ) -> Certificate:
     """Add newly labelled rows to the state file (made if it is not there), and say what all rows so far certify.
 
     The file is replaced in one move after the bound is computed: a crash or Ctrl-C leaves the old state or the
     new one. Rows need ids; an id that is in the state already is refused, as are another network, target or
-    confidence than those it was begun with. Runs at the same time wait for each other. Raises InputError.
+    confidence than those it was begun with. Runs at the same time wait for each other. `label_errors`: how many of
+    all labels in the state may be wrong, or which share; said anew each time. Raises InputError.
     """
     path = Path(path)
     wanted = {
@@ -51,7 +58,7 @@ def add_to_state(
         state = load_sequence(path) if path.exists() else Sequence(**wanted)  # type: ignore[arg-type]
         check_same(state, wanted, str(path))
         grown = state.with_rows(rows)
-        made = grown.certificate()
+        made = grown.certificate(label_errors)
         save_sequence(grown, path)
     return made
 

@@ -99,7 +99,8 @@ def assess(
     target: Annotated[
         float | None,
         typer.Option(
-            "--target", help="Exit 0 if the Clopper–Pearson bound reaches this reliability, 1 if not."
+            "--target",
+            help="Exit 0 if the bound that --method names reaches this reliability, 1 if not.",
         ),
     ] = None,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the certified bounds.")] = 0.95,
@@ -107,6 +108,7 @@ def assess(
         JudgeName,
         typer.Option("--method", help="The bound that decides about the target; name it before you look."),
     ] = JudgeName.clopper_pearson,
+    label_errors: o.LabelErrors = None,
     name: Annotated[str | None, typer.Option("--name", help="Of the network. (default: DIR's name)")] = None,
     json: Annotated[
         str | None, typer.Option("--json", metavar="FILE|-", help="Write the JSON here; - for stdout alone.")
@@ -332,6 +334,7 @@ def assess(
             target=target,
             confidence=confidence,
             method=method.value,
+            label_errors=label_errors,
             identity=identity.value,
             name=name or (out.resolve().name if out is not None else "network"),
             progress=progress,

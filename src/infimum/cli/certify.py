@@ -62,6 +62,7 @@ def certify(
     per_class: Annotated[
         bool, typer.Option("--per-class", help="Also a bound for every class, all together.")
     ] = False,
+    label_errors: o.LabelErrors = None,
     sequential: Annotated[
         Path | None,
         typer.Option(
@@ -115,7 +116,12 @@ def certify(
                 "somebody stops"
             )
         made = add_to_state(
-            sequential, Labelled.load(labels, identity.value), target=target, confidence=confidence, name=name
+            sequential,
+            Labelled.load(labels, identity.value),
+            target=target,
+            confidence=confidence,
+            name=name,
+            label_errors=label_errors,
         )
     else:
         made = certify_rows(
@@ -127,6 +133,7 @@ def certify(
             calibration=None if calibration is None else calibration_from(calibration),
             profile=None if profile is None else _probabilities(profile),
             per_class=per_class,
+            label_errors=label_errors,
             identity=identity.value,
             seed=seed,
             name=name,

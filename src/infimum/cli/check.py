@@ -117,6 +117,7 @@ def _assessed(entry: Entry, method: Mapping[str, Any]) -> Assessment:
         stopping=infimum.Stopping(**sampling),
         target=entry.target,
         confidence=entry.confidence,
+        label_errors=entry.label_errors,
         name=entry.name,
         **given,
     )

@@ -112,6 +112,15 @@ EmptyOption = Annotated[
         rich_help_panel=LEVELS,
     ),
 ]
+LabelErrors = Annotated[
+    str | None,
+    typer.Option(
+        "--label-errors",
+        metavar="J|RATE",
+        help="How many of the labels given may be wrong, as 5, or which share of labels is, as 0.02 or 2%: bounds are "
+        "lowered by what that costs. (default: none)",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of every random draw.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import infimum
 from infimum.bounds.base import check_confidence
 from infimum.bounds.clopper_pearson import successes_of
-from infimum.checks import Real
+from infimum.checks import Real, check_kind
 from infimum.comparison.inputs import check_names, check_same, different_assessments, unchecked_assessments
 from infimum.comparison.ranking import PairTest, Test, assembled, certified
 from infimum.comparison.results import Comparison, FigureName, Network
@@ -36,6 +36,9 @@ def compare_assessments(
     and for each figure of all differences together. Raises InputError for fewer than two assessments, and where
     their fingerprints tell of different inputs, unless those are allowed.
     """
+    check_kind(assessments, (list, tuple), "assessments", "a list of assessments, one for each network")
+    for number, one in enumerate(assessments, 1):
+        check_kind(one, Assessment, f"assessments: network {number}", "an Assessment, as `assess` makes it")
     confidence = check_confidence(confidence)
     names = check_names([a.network for a in assessments] if names is None else names, len(assessments))
     reason = different_assessments(assessments)

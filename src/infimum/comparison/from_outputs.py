@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import infimum
 from infimum.bounds.base import check_confidence
-from infimum.checks import Real, check_seed
+from infimum.checks import Real, check_kind, check_seed
 from infimum.comparison.inputs import check_names, check_same, different_outputs, unchecked_outputs
 from infimum.comparison.levels import Levels, levels_by
 from infimum.comparison.ranking import PairTest, Test, assembled, certified
@@ -20,7 +20,7 @@ from infimum.comparison.statistics import (
 )
 from infimum.conformal import RAPS, Score
 from infimum.errors import InputError
-from infimum.outputs import Outputs, check_one_network
+from infimum.outputs import Outputs, check_one_network, check_outputs
 from infimum.provenance import fingerprints
 
 
@@ -63,6 +63,10 @@ def compare(
     >>> [(d.first, d.second, d.settled) for d in compare([bad, good]).differences]
     [('good', 'bad', True)]
     """
+    for what, given in (("outputs", outputs), ("calibrations", calibrations or ())):
+        check_kind(given, (list, tuple), what, "a list of Outputs, one for each network")
+        for number, one in enumerate(given, 1):
+            check_outputs(one, f"{what}: network {number}")
     confidence, seed = check_confidence(confidence), check_seed(seed)
     score = RAPS() if score is None else score
     names = check_names([o.name for o in outputs] if names is None else names, len(outputs))

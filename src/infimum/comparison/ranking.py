@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from infimum.bounds import Bound, clopper_pearson
+from infimum.bounds.base import LABELS_RIGHT
 from infimum.comparison.results import FIGURES, Comparison, Difference, FigureName, Network, Place, Ranking
 from infimum.comparison.statistics import Found, holm
 from infimum.diagnostics.collect import shortened
@@ -66,7 +67,7 @@ def certified(right: int, n: int, confidence: float, networks: int) -> Bound:
     """
     bound = clopper_pearson(np.arange(n) < right, 1 - (1 - confidence) / networks)
     # Picking among these networks on these inputs is allowed for; having been trained on them is not.
-    return replace(bound, assumptions=(bound.assumptions[0], UNSEEN))
+    return replace(bound, assumptions=(bound.assumptions[0], UNSEEN, LABELS_RIGHT))
 
 
 def order(networks: Sequence[Network], figure: FigureName) -> list[int]:

@@ -16,7 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Complex, Float, Int
 
-from infimum.checks import Array, Real, check_finite, check_logits, check_vector, exact_fraction
+from infimum.checks import (
+    Array,
+    Real,
+    check_finite,
+    check_logits,
+    check_numbers,
+    check_vector,
+    exact_fraction,
+)
 from infimum.conformal.draws import Draws, Stream, row_draws, uniform_draws
 from infimum.conformal.ranking import CHUNK, COLUMNS_FIRST, Ranked, ranked_rows, relative_error, top_two
 from infimum.conformal.scores import Score, keys
@@ -98,12 +106,14 @@ class Calibration:
             below_top, unsure_top = self._count_below(top, draw)
             below_second, unsure_second = self._count_below(second, draw)
             unsure = np.flatnonzero(unsure_top | unsure_second)
-            if len(unsure):
-                # A calibration score lies within rounding of this one: let the reference order decide.
-                _, ranked = ranked_rows(block[unsure].astype(np.float64), self.temperature)
+            # Where a calibration score lies within rounding of this one, let the reference order decide. It takes
+            # some ten times the memory of the rows, so they are few at a time.
+            for start in range(0, len(unsure), size := max(1, CHUNK // self.n_classes)):
+                few = unsure[start : start + size]
+                _, ranked = ranked_rows(block[few].astype(np.float64), self.temperature)
                 both = Ranked(*(np.asarray(f)[:, :2] for f in ranked))
-                exact = self._exact_count_below(both, _rows(draw, unsure)[:, None])
-                below_top[unsure], below_second[unsure] = exact.T
+                exact = self._exact_count_below(both, _rows(draw, few)[:, None])
+                below_top[few], below_second[few] = exact.T
             result.predicted[rows] = predicted
             result.count_top[rows] = self.n + 1 - below_top
             result.count_second[rows] = self.n + 1 - below_second
@@ -283,7 +293,7 @@ def _rows(draw: Draws, rows: Array) -> Array:
 
 def check_draws(u: Any, n: int) -> Float[np.ndarray, " n"]:
     """Draws given by the caller: (n,) in [0, 1]."""
-    draws = check_vector(u, "u", n).astype(np.float64)
+    draws = check_vector(check_numbers(u, "u"), "u", n).astype(np.float64)
     outside = np.flatnonzero(~((draws >= 0) & (draws <= 1)))
     if len(outside):
         raise InputError(f"u: row {outside[0]} is {draws[outside[0]]}, outside 0..1")

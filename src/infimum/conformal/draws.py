@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from infimum.checks import Array, Real
+from infimum.checks import Array, Real, check_numbers
 from infimum.errors import InputError
 
 Draws = Array | Real
@@ -48,7 +48,7 @@ def row_draws(seed: int, stream: Stream, rows: Array) -> Float[np.ndarray, " n"]
     >>> bool((row_draws(7, "operation", np.array([9, 0, 4])) == whole[[9, 0, 4]]).all())
     True
     """
-    rows = np.asarray(rows)
+    rows = check_numbers(rows, "rows")
     if rows.ndim != 1 or rows.dtype.kind not in "iu":
         raise InputError(f"rows must be whole numbers, one per input, not {rows.dtype} of shape {rows.shape}")
     draws = np.empty(len(rows))

@@ -7,20 +7,18 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Complex, Float, Int
+from jaxtyping import Complex, Int
 
 from infimum.checks import Array, Real, check_labels, check_logits, check_positive, check_seed
 from infimum.conformal.calibration import Calibration, check_draws
 from infimum.conformal.draws import Draws, uniform_draws
 from infimum.conformal.ranking import CHUNK, Ranked, ranked_rows
 from infimum.conformal.scores import RAPS, Score, keys
+from infimum.conformal.temperature import fit_temperature
 from infimum.errors import InputError
 
 TUNING_SHARE = Fraction(1, 5)
 """Share of the calibration rows set aside when something must be tuned and no tuning rows are given."""
-
-TEMPERATURES = (0.01, 100.0)
-"""Where the fitted temperature is searched."""
 
 
 def calibrate(
@@ -100,9 +98,7 @@ def calibrate(
     u: Draws = 1
     if randomized:
         u = (uniform_draws(seed, "calibration", n) if draws is None else draws)[rows]
-    scores = label_keys(
-        logits[rows] if n_tuning and len(rows) < n else logits, labels[rows], score, temperature, u
-    )
+    scores = label_keys(logits, labels, score, temperature, u, rows if len(rows) < n else None)
     return Calibration(
         score=score,
         keys=np.sort(scores),
@@ -116,14 +112,16 @@ def calibrate(
 
 
 def label_keys(
-    logits: Array, labels: Array, score: Score, temperature: float, u: Draws
+    logits: Array, labels: Array, score: Score, temperature: float, u: Draws, only: Array | None = None
 ) -> Complex[np.ndarray, " n"]:
-    """Keys of the scores of the given labels, by the reference ranking, in chunks."""
-    n, n_classes = logits.shape
+    """Keys of the scores of the given labels, by the reference ranking, in chunks; `u` is that of the rows `only`."""
+    n_classes = logits.shape[1]
+    n = len(logits) if only is None else len(only)
     result = np.empty(n, dtype=np.complex128)
     for start in range(0, n, size := max(1, CHUNK // n_classes)):
         rows = slice(start, start + size)
-        at, ranked = _of_labels(logits[rows], labels[rows], temperature)
+        which = rows if only is None else only[rows]
+        at, ranked = _of_labels(logits[which], labels[which], temperature)
         u_at = u if isinstance(u, int | float) else u[rows]
         result[rows] = keys(*score.parts(Ranked(*(np.asarray(f)[at] for f in ranked)), u_at))
     return result
@@ -160,35 +158,6 @@ def tune_k_reg(logits: Array, labels: Array) -> int:
     ranks = np.sort(true_ranks(logits, labels))
     k = math.ceil(Fraction(9, 10) * (len(ranks) + 1))
     return int(ranks[min(k, len(ranks)) - 1])
-
-
-def fit_temperature(logits: Array, labels: Array) -> tuple[float, list[str]]:
-    """Temperature T > 0 that minimises the mean of −log softmax(z/T)_y, and a note where it hit a limit.
-
-    Source: Guo, Pleiss, Sun and Weinberger (2017), eq. 9.
-
-    >>> fit_temperature(np.array([[2.0, 0.0]] * 4), np.array([0, 0, 0, 1]))[0].__round__(3)
-    1.82
-    """
-    from scipy.optimize import minimize_scalar
-
-    z = logits.astype(np.float64)
-    z -= np.take_along_axis(z, labels[:, None], axis=1)  # −log p_y = log Σ_j exp((z_j − z_y)/T)
-    top: Float[np.ndarray, "n 1"] = z.max(axis=1, keepdims=True)
-    # The loss is convex in 1/T: it has a minimum unless it falls for ever towards one of the ends.
-    for limit, endless in ((TEMPERATURES[0], not top.any()), (TEMPERATURES[1], z.mean() >= 0)):
-        if endless:
-            return limit, [
-                f"the fitted temperature is its limit {limit}: the tuning rows do not determine it"
-            ]
-
-    def loss(log_temperature: float) -> float:
-        scale = math.exp(-log_temperature)
-        return float((np.log(np.exp((z - top) * scale).sum(axis=1)) + top[:, 0] * scale).mean())
-
-    low, high = np.log(TEMPERATURES)
-    found = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-8})
-    return math.exp(float(found.x)), []
 
 
 def set_aside(n: int, seed: int) -> tuple[Array, Array]:

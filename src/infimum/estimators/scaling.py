@@ -14,8 +14,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from infimum.checks import Array
-from infimum.conformal.fitting import fit_temperature
 from infimum.conformal.ranking import CHUNK
+from infimum.conformal.temperature import fit_temperature
 from infimum.outputs import Outputs
 
 

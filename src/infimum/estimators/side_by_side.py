@@ -10,7 +10,7 @@ from infimum.bounds import Exchangeability
 from infimum.bounds.exchangeability import exchangeability_of_others
 from infimum.caveats import FEW, not_alike, saturation
 from infimum.estimators.average_confidence import average_confidence, difference_of_confidences
-from infimum.estimators.base import Estimate, few_wrong
+from infimum.estimators.base import Estimate, check_pair, few_wrong
 from infimum.estimators.calibrated_confidence import calibrated_confidence
 from infimum.estimators.success_level import recalibrated_success_level, success_level
 from infimum.estimators.thresholded_confidence import thresholded_confidence
@@ -61,6 +61,7 @@ def estimate(calibration: Outputs, operation: Outputs, *, seed: int = 0) -> Esti
     >>> [e.method for e in found.estimates][:2], found.accuracy
     (['success_level', 'recalibrated_success_level'], None)
     """
+    check_pair(calibration, operation, seed)
     calibration, copies, refuted = without_copies(calibration)
     who = Membership([calibration])
     who.among(operation)

@@ -7,8 +7,8 @@ import numpy as np
 from infimum.bounds import clopper_pearson, marginal_conformal
 from infimum.checks import Array
 from infimum.conformal import Calibration
-from infimum.conformal.fitting import fit_temperature
 from infimum.conformal.success import levels_of
+from infimum.conformal.temperature import fit_temperature
 from infimum.estimators.scaling import confidence
 from infimum.outputs import Outputs
 

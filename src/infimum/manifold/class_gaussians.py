@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from infimum.checks import Array, check_matrix
+from infimum.checks import Array, check_matrix, check_predicted
 from infimum.errors import InputError
 from infimum.head import Head
 from infimum.manifold.base import ManifoldFit, group_by_component, square_root
@@ -139,9 +139,7 @@ def fit_class_gaussians(features: Array, predicted: Array, covariance: str = "fu
     """
     kind, rank = _parse(covariance)
     x = check_matrix(features, "manifold features")
-    classes, part = np.unique(predicted, return_inverse=True)
-    if len(part) != len(x):
-        raise InputError(f"predicted has {len(part)} entries, but there are {len(x)} features")
+    classes, part = np.unique(check_predicted(predicted, len(x)), return_inverse=True)
     part, (n, d) = part.reshape(-1), x.shape
     precision: type[np.floating[Any]] = np.float32 if x.dtype in (np.float16, np.float32) else np.float64
     if kind in ("tied", "diag", "spherical"):

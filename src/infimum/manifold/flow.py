@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from infimum.checks import Array, check_matrix, check_seed, check_vector
+from infimum.checks import Array, check_matrix, check_predicted, check_seed
 from infimum.errors import InputError, MissingExtraError
 from infimum.head import Head
 from infimum.manifold.base import ManifoldFit, group_by_component
@@ -89,7 +89,7 @@ def fit_flow(features: Array, predicted: Array, seed: int = 0, epochs: int = EPO
     MissingExtraError without zuko or torch, InputError with fewer than 20 rows or two features that vary.
     """
     x = check_matrix(features, "manifold features").astype(np.float64)
-    classes, part = np.unique(check_vector(predicted, "predicted", len(x)), return_inverse=True)
+    classes, part = np.unique(check_predicted(predicted, len(x)), return_inverse=True)
     part = part.reshape(-1)
     groups = group_by_component(part, len(classes))
     means = np.stack([x[rows].mean(axis=0) for rows in groups])

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 from jaxtyping import Float, Int
 
-from infimum.checks import Array, check_matrix
+from infimum.checks import Array, check_matrix, check_predicted
 from infimum.conformal.search import count_below, padded
 from infimum.errors import InputError
 from infimum.files import physical_memory
@@ -134,7 +134,7 @@ def fit_gmm(
     if len(x) < 2 or not live.any():
         raise InputError("a mixture needs at least 2 features that are not all alike")
     varying = x[:, live]
-    start, of_class = _partition(varying, predicted, components, seed)
+    start, of_class = _partition(varying, check_predicted(predicted, len(x)), components, seed)
     if covariance == "full":
         _check_memory(int(start.max()) + 1, varying.shape[1])
     ridge = RIDGE * float(varying.var(axis=0).mean())

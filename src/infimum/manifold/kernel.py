@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from infimum.checks import Array, Real, check_matrix, check_positive
+from infimum.checks import Array, Real, check_matrix, check_positive, check_predicted
 from infimum.errors import InputError
 from infimum.head import Head
 from infimum.manifold.base import ManifoldFit, group_by_component, square_root
@@ -91,7 +91,7 @@ def fit_kernel(features: Array, predicted: Array, bandwidth: Real = 0.1) -> Kern
     bandwidth = check_positive(bandwidth, "bandwidth")
     if not NARROWEST <= bandwidth <= WIDEST:
         raise InputError(f"bandwidth must be from {NARROWEST} to {WIDEST} class deviations, not {bandwidth}")
-    classes, part = np.unique(predicted, return_inverse=True)
+    classes, part = np.unique(check_predicted(predicted, len(x)), return_inverse=True)
     fit = ManifoldFit("kernel", len(x), x.shape[1], len(classes), "class", bandwidth=bandwidth)
     return _kernel(x, part.reshape(-1), bandwidth, fit)
 

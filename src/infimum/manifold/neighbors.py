@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from infimum.checks import Array, check_matrix, check_vector
+from infimum.checks import Array, check_matrix, check_predicted
 from infimum.errors import InputError
 from infimum.head import Head
 from infimum.manifold.base import ManifoldFit, group_by_component
@@ -77,7 +77,7 @@ def fit_neighbors(features: Array, predicted: Array, neighbors: int = NEIGHBORS)
     x = check_matrix(features, "manifold features").astype(np.float64)
     if isinstance(neighbors, bool) or not isinstance(neighbors, int) or neighbors < 1:
         raise InputError(f"neighbors must be a whole number, 1 or more, not {neighbors!r}")
-    classes, part = np.unique(check_vector(predicted, "predicted", len(x)), return_inverse=True)
+    classes, part = np.unique(check_predicted(predicted, len(x)), return_inverse=True)
     order = np.argsort(part, kind="stable")
     x = x[order]
     found = np.empty((len(x), neighbors), dtype=np.int64)

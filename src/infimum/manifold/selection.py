@@ -28,12 +28,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float, Int
 
-from infimum.checks import Array, check_matrix, check_seed
+from infimum.checks import Array, check_kind, check_matrix, check_seed
 from infimum.conformal import Calibration, LambdaSummary
 from infimum.conformal.summary import calibration_error_of_difference
 from infimum.errors import InputError
 from infimum.hashing import row_hashes
-from infimum.head import AnyHead, Head
+from infimum.head import AnyHead, Head, HeadFunction
 from infimum.manifold.base import Manifold
 from infimum.manifold.class_gaussians import fit_class_gaussians
 from infimum.manifold.density import SINGULAR, choose_bandwidth, log_density
@@ -131,6 +131,7 @@ def select_manifold(
     >>> law.fit.n, selection.n, len(selection.candidates)
     (600, 600, 6)
     """
+    check_kind(head, (Head, HeadFunction), "head", "a Head, for example Head(weight, bias)")
     x = check_matrix(features, "manifold features", head.n_features)
     if head.n_classes != calibration.n_classes:
         raise InputError(f"the head has {head.n_classes} classes, the calibration {calibration.n_classes}")

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from infimum.checks import Array, check_matrix, check_vector
+from infimum.checks import Array, check_matrix, check_predicted
 from infimum.errors import InputError
 from infimum.manifold.base import group_by_component
 from infimum.manifold.class_gaussians import ClassGaussians, fit_class_gaussians
@@ -33,7 +33,7 @@ def fit_tree(features: Array, predicted: Array, leaf: int = LEAF) -> ClassGaussi
     x = check_matrix(features, "manifold features")
     if isinstance(leaf, bool) or not isinstance(leaf, int) or leaf < 1:
         raise InputError(f"leaf must be a whole number, 1 or more, not {leaf!r}")
-    classes, part = np.unique(check_vector(predicted, "predicted", len(x)), return_inverse=True)
+    classes, part = np.unique(check_predicted(predicted, len(x)), return_inverse=True)
     box = np.empty(len(x), dtype=np.int64)
     boxes = 0
     waiting = group_by_component(part, len(classes))

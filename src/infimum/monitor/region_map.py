@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from jaxtyping import Float
 
-from infimum.checks import Array, check_matrix, check_seed
+from infimum.checks import Array, check_matrix, check_numbers, check_seed
 from infimum.errors import InputError
 
 Kind = Literal["tree", "neighbors"]
@@ -51,7 +51,7 @@ class RegionMap:
         from sklearn.tree import DecisionTreeRegressor
 
         x = check_matrix(features, "features")
-        levels = np.asarray(success_levels, dtype=np.float64)
+        levels = check_numbers(success_levels, "success_levels").astype(np.float64)
         if levels.shape != x.shape[:1]:
             raise InputError(
                 f"success_levels must hold one number per row of features ({len(x)},), not {levels.shape}"

@@ -50,9 +50,7 @@ def to_text(c: Certificate) -> str:
         lines.append(row + (", judges" if i == 0 else ""))
     if c.per_class:
         lines += ["", f"Per class, all together with {percent(c.target.confidence)} confidence:"]
-        lines += [
-            f"  class {b.details['class']:<5} {floor4(b.value)}  {b.n} labelled inputs" for b in c.per_class
-        ]
+        lines += [f"  class {_class(b):<5} {floor4(b.value)}  {b.n} labelled inputs" for b in c.per_class]
     lines.append("")
     if len(c.bounds) > 1:
         lines += [*textwrap.wrap(EACH_ALONE, WIDTH), ""]
@@ -67,6 +65,10 @@ def to_text(c: Certificate) -> str:
     for warning in c.warnings:
         lines += textwrap.wrap(f"warning: {in_brief(warning)}", WIDTH, subsequent_indent="  ")
     return "\n".join(map(printable, lines)).rstrip() + "\n"
+
+
+def _class(bound: Bound) -> str:
+    return printable(str(bound.details.get("name", bound.details["class"])))
 
 
 def _about(bound: Bound) -> str:
