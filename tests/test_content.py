@@ -27,8 +27,9 @@ from infimum.comparison import Comparison, compare
 from infimum.conformal import Calibration, LambdaSummary, calibrate
 from infimum.content import check_seal, checksum, sealed
 from infimum.csv_files import read_csv, write_csv
+from infimum.documents import parse_json
 from infimum.files import read_arrays
-from infimum.records import parsed, read_sealed
+from infimum.records import read_sealed
 
 JSON = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(allow_nan=False), st.text()),
@@ -107,7 +108,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read_summary(path: Path) -> LambdaSummary:
-    return LambdaSummary.from_dict(parsed(path.read_text()))
+    return LambdaSummary.from_dict(parse_json(path.read_text(), str(path)))
 
 
 READERS: dict[str, Callable[[Path], object]] = {

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from infimum.content import CHECKSUM, check_seal, sealed
-from infimum.documents import read_json
+from infimum.documents import RECORD, read_json
 from infimum.errors import InputError
 from infimum.files import json_text
 from infimum.ranges import check_fields, checked, hints_of, must, shown
@@ -108,9 +108,9 @@ class Document(Record):
             raise InputError(f"{path}: {error}") from error
 
 
-def read_sealed(path: Path, schema: str) -> dict[str, Any]:
-    """The JSON object of that schema in a file, as it was sealed; raises InputError naming the file."""
-    document = read_json(path)
+def read_sealed(path: Path, schema: str, at_most: int = RECORD) -> dict[str, Any]:
+    """The JSON object of that schema in a file of at most so many bytes, as it was sealed; else InputError names it."""
+    document = read_json(path, at_most)
     try:
         check_schema(document, schema)
         check_seal(document)

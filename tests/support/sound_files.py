@@ -53,8 +53,9 @@ CASES = {
     ),
     "assessment": Case("assessment.json", "report {}", gives="report.md"),
     "compared": Case("assessment.json", "compare other.json {} --json -", gives="-", share=0.5),
-    "selection csv": Case("selected.csv", CERTIFY + " --labels {} --json -", gives="-"),
-    "selection npz": Case("selected.npz", CERTIFY + " --labels {} --json -", gives="-"),
+    # Another label is another number: labels are the user's. What the checksum is of, tests/test_content.py changes.
+    "selection csv": Case("selected.csv", CERTIFY + " --labels {} --json -"),
+    "selection npz": Case("selected.npz", CERTIFY + " --labels {} --json -"),
     "state": Case("state.json", CERTIFY + " --labels more.npz --sequential {} --json -", gives="-"),
     "infimum.toml": Case("infimum.toml", "check {}", share=0.7),
     "data npy": Case("x.npy", "extract --model net.onnx --data {} --out o.npz"),

@@ -23,6 +23,7 @@ from infimum.errors import InputError
 from infimum.places import check_can_make
 from infimum.ranges import checked, must, numbers_of, read_fields
 from infimum.records import read_sealed
+from infimum.regular import LARGEST
 from infimum.replacing import replace_file
 
 SCHEMA = "infimum/sequence/1"
@@ -90,7 +91,7 @@ def save_sequence(state: Sequence, path: Path) -> None:
 
 def load_sequence(path: Path) -> Sequence:
     """Read a state; raises InputError naming what is wrong with it, or that it was changed."""
-    document = read_sealed(path, SCHEMA)
+    document = read_sealed(path, SCHEMA, at_most=LARGEST)
     try:
         return _from_dict(document)
     except InputError as error:
