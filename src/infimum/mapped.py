@@ -23,7 +23,7 @@ ROWWISE = (
 """Arrays of outputs that have one entry per input."""
 
 
-def map_npy(path: str | Path) -> Array | StoredArray:
+def map_npy(path: str | Path) -> StoredArray:
     """The array of an .npy file, not yet read; InputError for Python objects, or a file cut short.
 
     >>> map_npy("missing.npy")
@@ -33,7 +33,7 @@ def map_npy(path: str | Path) -> Array | StoredArray:
     path = Path(path)
     with open_regular(path) as file:
         header = read_npy_header(file, str(path), check_regular(path))
-    return _checked(_map(path, header, 0), str(path))
+    return _map(path, header, 0)
 
 
 def map_npz(path: str | Path, wanted: Iterable[str] | None = None) -> dict[str, Array | StoredArray]:
@@ -42,17 +42,10 @@ def map_npz(path: str | Path, wanted: Iterable[str] | None = None) -> dict[str, 
     with open_archive(path) as npz:
         names = [name for name in npz.members if wanted is None or name in wanted]
         arrays = {**_unpacked(npz, names), **_mapped(npz, names)}
-    return {name: _checked(arrays[name], f"{path}: {name}") for name in names}
+    return {name: arrays[name] for name in names}
 
 
-def _checked(array: Array | StoredArray, what: str) -> Array | StoredArray:
-    """Text is read and looked at, numbers are left where they are."""
-    if isinstance(array, StoredArray) and array.dtype.kind not in "SU":
-        return array
-    return check_text(array[...], what)
-
-
-def _mapped(npz: Npz, names: Iterable[str]) -> dict[str, Array | StoredArray]:
+def _mapped(npz: Npz, names: Iterable[str]) -> dict[str, StoredArray]:
     """Those of the named arrays that are not compressed."""
     found = [name for name in names if name in npz.members and npz.stored(name)]
     return {name: _map(npz.path, npz.header(name), npz.place(name)) for name in found}

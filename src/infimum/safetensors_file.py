@@ -46,7 +46,7 @@ def open_safetensors(
     (array([1., 2.]), {'made': 'here'})
     """
     start, header = _header(path)
-    metadata = _text_by_name(header.pop("__metadata__", None) or {}, path)
+    metadata = _text_by_name(header.pop("__metadata__", {}), path)
     places = {name: _place(entry, name, path) for name, entry in header.items()}
     end = start
     for name, (kind, shape, begin, stop) in sorted(places.items(), key=lambda item: item[1][2:]):
@@ -71,7 +71,7 @@ def open_safetensors(
 def safetensors_names(path: Path) -> tuple[tuple[str, ...], dict[str, str]]:
     """Names of the arrays, and the metadata."""
     _, header = _header(path)
-    metadata = header.pop("__metadata__", None) or {}
+    metadata = header.pop("__metadata__", {})
     return tuple(header), _text_by_name(metadata, path)
 
 

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from infimum.checks import Array
+from infimum.checks import Array, check_text
 from infimum.errors import InputError
 
 
@@ -95,12 +95,13 @@ class StoredArray:
                 if not self.fortran:
                     data = np.empty(shape, self.dtype)
                     self._fill(file, self.start + begin * row, data)
-                    return data
+                    return check_text(data, str(self.path))
                 # Its bytes are those of the transposed array: a row's numbers lie far apart.
                 columns = np.empty((row // self.dtype.itemsize, end - begin), self.dtype)
                 for number, column in enumerate(columns):
                     self._fill(file, self.start + (number * len(self) + begin) * self.dtype.itemsize, column)
-                return np.ascontiguousarray(columns.reshape(*self.shape[:0:-1], end - begin).T)
+                table = np.ascontiguousarray(columns.reshape(*self.shape[:0:-1], end - begin).T)
+                return check_text(table, str(self.path))
         except OSError as error:
             raise InputError(f"{self.path} cannot be read: {error.strerror or error}") from error
 
