@@ -45,7 +45,7 @@ def map_npz(path: str | Path, wanted: Iterable[str] | None = None) -> dict[str, 
     return {name: arrays[name] for name in names}
 
 
-def _mapped(npz: Npz, names: Iterable[str]) -> dict[str, StoredArray]:
+def _mapped(npz: Npz, names: Iterable[str]) -> dict[str, Array | StoredArray]:
     """Those of the named arrays that are not compressed."""
     found = [name for name in names if name in npz.members and npz.stored(name)]
     return {name: _map(npz.path, npz.header(name), npz.place(name)) for name in found}
