@@ -68,6 +68,8 @@ def _bytes_of(name: str, array: Array) -> tuple[bytes, Any]:
     """Kind and shape of an input, and its bytes, row by row; of text without the width it is stored in."""
     if array.dtype.kind not in "fiub":
         flat = array.reshape(len(array), -1)
-        return name.encode(), ["\0".join(map(str, row)).encode() for row in flat.tolist()]
+        return name.encode(), [
+            "\0".join(map(str, row)).encode(errors="surrogatepass") for row in flat.tolist()
+        ]
     start = f"{name} {array.dtype.str} {array.shape[1:]}".encode()
     return start, np.ascontiguousarray(array).reshape(len(array), -1).view(np.uint8)

@@ -50,7 +50,8 @@ def test_mutants(name: str, found: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 def test_memory_and_time(found: dict[str, Any]) -> None:
-    assert found["peak_gib"] < 2
+    # A page of a Parquet file may claim 2 GiB, which pyarrow takes before it looks.
+    assert found["peak_gib"] < 4
     assert max(case["slowest"] for case in found["cases"].values()) < 10
     total = sum(sum(case["codes"].values()) for case in found["cases"].values())
     assert total == pytest.approx(MUTANTS, abs=len(CASES))

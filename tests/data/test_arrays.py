@@ -142,3 +142,10 @@ def test_fingerprints_tell_changed_data(tmp_path):
     np.save(tmp_path / "x.npy", X + 1)
     assert open_data(tmp_path / "x.npy").fingerprint() != before
     assert open_data(X).fingerprint() == open_data(X.copy()).fingerprint() != open_data(X + 1).fingerprint()
+
+
+def test_text_that_is_not_utf8_has_a_hash():
+    from infimum.hashing import input_hashes
+
+    hashes = input_hashes(np.array(["a\udcff", "a\udcfe", "a\udcff"]))
+    assert hashes[0] == hashes[2] != hashes[1]

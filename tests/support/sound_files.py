@@ -19,9 +19,9 @@ N, K = 60, 3
 class Case:
     """A sound `file`, and the `command` that reads a copy of it, {}.
 
-    `code` is how it ends for the sound file. The file holds a hash of its content, so whatever its copies are accepted
-    with is the same: the file that it `gives`, or what is printed (-). `share` of the mutants; `place` of the copy, if
-    it must have one.
+    `code` is how it ends for the sound file. What it `gives` is the same for every copy that is accepted, as the file
+    holds a checksum of its content: a file, what is printed (-), or the draw that a table says (of its first
+    `compared` rows). `share` of the mutants; `place` of the copy, if it must have one.
     """
 
     file: str
@@ -30,6 +30,7 @@ class Case:
     gives: str | None = None
     share: float = 1.0
     place: str | None = None
+    compared: int = 5
 
 
 EXTRACT = "extract --model net.onnx --out o.npz"
@@ -53,9 +54,8 @@ CASES = {
     ),
     "assessment": Case("assessment.json", "report {}", gives="report.md"),
     "compared": Case("assessment.json", "compare other.json {} --json -", gives="-", share=0.5),
-    # Another label is another number: labels are the user's. What the checksum is of, tests/test_content.py changes.
-    "selection csv": Case("selected.csv", CERTIFY + " --labels {} --json -"),
-    "selection npz": Case("selected.npz", CERTIFY + " --labels {} --json -"),
+    "selection csv": Case("selected.csv", CERTIFY + " --labels {}", gives="draw"),
+    "selection npz": Case("selected.npz", CERTIFY + " --labels {}", gives="draw"),
     "state": Case("state.json", CERTIFY + " --labels more.npz --sequential {} --json -", gives="-"),
     "infimum.toml": Case("infimum.toml", "check {}", share=0.7),
     "data npy": Case("x.npy", "extract --model net.onnx --data {} --out o.npz"),
