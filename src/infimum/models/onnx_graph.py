@@ -199,7 +199,8 @@ class Graph:
         else:
             rows = weight if options.get("transB", 0) else weight.T
         # Neither a MatMul nor a Conv has alpha and beta, and the defaults are what they do.
-        rows = rows.astype(np.float64) * options.get("alpha", 1.0)
+        with np.errstate(invalid="ignore"):  # a NaN that signals; the head says where it is
+            rows = rows.astype(np.float64) * options.get("alpha", 1.0)
         bias = np.zeros(len(rows))
         if len(node.input) > 2 and node.input[2]:
             value = self.constant(node.input[2])
