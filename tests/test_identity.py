@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
+from trees import truth, world
 
 from infimum import InputError, Outputs, assess
 from infimum.bounds import clopper_pearson, exchangeability, two_sample
@@ -26,23 +27,6 @@ from infimum.repeats import Repeats
 from infimum.rows import Rows, check_identity
 from infimum.stream import open_stream
 from infimum.testing import assert_reliable
-
-DISTINCT = 40
-
-
-def world(n: int, seed: int, distinct: int = DISTINCT) -> Outputs:
-    """Inputs of a tree: 40 distinct outputs, each right with a probability of its own; about .74 on average."""
-    leaf = np.random.default_rng(7)
-    logits = np.stack([leaf.uniform(0, 6, distinct), np.zeros(distinct)], axis=1)
-    chance = 1 / (1 + np.exp(-logits[:, 0] / 2))
-    rng = np.random.default_rng([seed, 1])
-    at = rng.integers(distinct, size=n)
-    return Outputs(logits[at], (rng.random(n) > chance[at]).astype(np.int64))
-
-
-def truth(distinct: int = DISTINCT) -> float:
-    leaf = np.random.default_rng(7)
-    return float((1 / (1 + np.exp(-leaf.uniform(0, 6, distinct) / 2))).mean())
 
 
 def rows(outputs: Outputs, **more: object) -> Outputs:

@@ -199,3 +199,13 @@ def test_head(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=message):
             make()
+
+
+def test_masked_classes_are_not_to_be_left_out() -> None:
+    """Rows that hold a masked class are inputs like others: without them the rest is no random sample."""
+    with pytest.raises(
+        InputError, match=r"row 1, column 0 is -inf.*far below the others, as -1e6, and keep the row"
+    ):
+        Outputs(np.array([[0.0, 1.0], [-np.inf, 1.0]]))
+    with pytest.raises(InputError, match="leaving out such rows selects"):
+        Outputs(np.array([[0.0, np.nan]]))

@@ -98,7 +98,13 @@ def check_finite(array: Array, what: str, first_row: int = 0) -> None:
         where = f"row {first_row + start + row}" + (f", column {rest[0]}" if rest else "")
         value = block[(row, *rest)]
         kind = "beyond ±1e300" if np.isfinite(value) else "not a finite number"
-        raise InputError(f"{what}: {where} is {value}, {kind}; mend or leave out such rows")
+        # Rows with masked classes are inputs like the others: without them the rest is no random sample.
+        advice = (
+            "a masked class, if it is one, is not read; give a number far below the others, as -1e6, and keep the row"
+            if value == -np.inf
+            else "mend what made it; leaving out such rows selects, and no bound holds for what is left"
+        )
+        raise InputError(f"{what}: {where} is {value}, {kind}; {advice}")
 
 
 def check_logits(

@@ -131,7 +131,9 @@ def test_a_folder_of_parts_is_sampled_from_as_one_file(here: Path) -> None:
         base = ("--calibration", "cal.npz", "--operation", operation)
         done = infimum("assess", *base, *options, "--json", "-", cwd=here)
         assert done.returncode == 0, done.stderr
-        found.append({k: v for k, v in json.loads(done.stdout).items() if k not in ("provenance", "checksum")})
+        found.append(
+            {k: v for k, v in json.loads(done.stdout).items() if k not in ("provenance", "checksum")}
+        )
     assert found[0]["lambda"]["source"] == "manifold"
     assert found[0] == found[1]
 

@@ -185,6 +185,19 @@ def test_unpaired_intervals_are_wider(
         assert theirs.high - theirs.low > ours.high - ours.low
 
 
+def test_paths_in_different_folders_name_different_inputs(ops: list[Outputs]) -> None:
+    ids = np.array([f"{i}.png" for i in range(len(ops[0]))])
+    first, second = (
+        Outputs(
+            o.logits, o.labels, ids=ids, id_source=np.full(len(o), source, dtype=np.uint64), name=str(source)
+        )
+        for source, o in enumerate(ops[:2])
+    )
+    with pytest.raises(InputError, match="paths in different sources"):
+        compare([first, second])
+    compare([first, replace(second, id_source=first.id_source)])
+
+
 def test_assessments_of_different_inputs(
     toy: Toy, ops: list[Outputs], cals: list[Outputs], assessments: list[Assessment]
 ) -> None:

@@ -14,6 +14,11 @@ from infimum.results import Assessment
 IDENTITY = ("labels", "ids", "weights")
 """Arrays that belong to the inputs and not to a network."""
 
+ELSEWHERE = (
+    "ids of networks 1 and {number} are positions or paths in different sources, where they name other inputs"
+)
+"""Why equal ids tell nothing (`id_source`)."""
+
 
 def different_outputs(outputs: Sequence[Outputs], what: str) -> str | None:
     """Why these are not outputs of the same inputs in the same order, or None where nothing speaks against it.
@@ -41,6 +46,9 @@ def different_outputs(outputs: Sequence[Outputs], what: str) -> str | None:
                 rows = np.flatnonzero(ours != theirs)
                 if len(rows):
                     return f"{what}: the {name} {who} (first in row {rows[0]})"
+        sources = (first.id_source, other.id_source)
+        if sources[0] is not None and sources[1] is not None and (sources[0] != sources[1]).any():
+            return f"{what}: {ELSEWHERE.format(number=number)}"
     return None
 
 
@@ -61,6 +69,8 @@ def different_assessments(assessments: Sequence[Assessment]) -> str | None:
                     return f"{what}: only network {having} of networks 1 and {number} has {name}"
                 if ours.get(name) != theirs.get(name):
                     return f"{what}: the {name} of network {number} are not those of network 1"
+            if "id_source" in ours and "id_source" in theirs and ours["id_source"] != theirs["id_source"]:
+                return f"{what}: {ELSEWHERE.format(number=number)}"
         sizes = [(a.lambda_operation.n, a.n_classes) for a in (first, other)]
         if sizes[0] != sizes[1]:
             return (
