@@ -10,7 +10,7 @@ demo: .venv/package
 	$(BIN)/python examples/digits.py demo
 
 test: .venv/tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 # Once, with the oldest releases of what infimum needs, which have wheels for Python 3.11 only. Without beartype
 # (the plugin that checks types is of a later jaxtyping), and old releases may find others of their own deprecated.
