@@ -14,10 +14,13 @@ import numpy as np
 import pytest
 
 from infimum import Head, InputError, Outputs
+from infimum.data.images import ImageOptions
 from infimum.files import read_arrays
+from infimum.identity import shared_rows
 from infimum.mapped import map_npz
 from infimum.models import Cut, NetworkAdapter, extract, extraction
 from infimum.models.parts import PartFolder
+from infimum.rows import Rows
 
 W = np.random.default_rng(5).normal(size=(3, 4))
 X = np.random.default_rng(6).normal(size=(50, 4)).astype(np.float32)
@@ -60,6 +63,38 @@ def check(path, rows=slice(None), ids=True):
     np.testing.assert_array_equal(outputs.labels, Y[rows])
     if ids:
         assert outputs.ids.tolist() == IDS[rows].tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_raw_inputs_are_hashed_before_preprocessing(tmp_path, kind):
+    """Equal inputs have equal hashes, whatever the batch they come in and whatever is done with them."""
+    skip_without(kind)
+    twice = np.concatenate([X, X[:10]])
+    extract(Network().adapter, {"x": twice}, tmp_path / kind, batch_size=7, preprocess=lambda x: x * 0.5)
+    found = Outputs.load(tmp_path / kind)
+    assert found.id_source is None
+    assert len(np.unique(found.input_hash[:50])) == 50
+    np.testing.assert_array_equal(found.input_hash[50:], found.input_hash[:10])
+    plain = Network().adapter.outputs({"x": X})
+    np.testing.assert_array_equal(plain.input_hash, found.input_hash[:50])
+
+
+def test_paths_hold_within_their_folder(tmp_path):
+    """Two folders of images with the same names: their ids name different inputs, and those of one folder the same."""
+    image = pytest.importorskip("PIL.Image", reason="images need Pillow")
+    for name, gray in (("a", 10), ("b", 200)):
+        (tmp_path / name).mkdir()
+        for i in range(3):
+            image.fromarray(np.full((2, 2, 3), gray + i, np.uint8)).save(tmp_path / name / f"{i}.png")
+    network = Network(np.random.default_rng(0).normal(size=(3, 12)))
+    network.forward = lambda x: (x.reshape(len(x), -1) @ network.weight.T, x.reshape(len(x), -1))
+    first, again, other = (
+        network.adapter.outputs(tmp_path / name, images=ImageOptions(None, None)) for name in "aab"
+    )
+    assert first.ids.tolist() == other.ids.tolist() == ["0.png", "1.png", "2.png"]
+    assert shared_rows([Rows.of(first)], Rows.of(again)).mask.all()
+    assert not shared_rows([Rows.of(first)], Rows.of(other)).mask.any()
+    assert shared_rows([Rows.of(first)], Rows.of(other)).refuted == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
