@@ -387,3 +387,66 @@ def test_the_level_within_strata(monkeypatch: pytest.MonkeyPatch) -> None:
         ignoring += seed < 10 and compare_rows(*both, 0.05, 39, seed).rejected
     assert rejected <= binom.ppf(1 - 1e-4, 100, 0.05)
     assert ignoring >= 9
+
+
+def test_one_id_in_many_spellings() -> None:
+    """7, 7.0 (pandas) and "7 " are one id; 007 is another. Blank ids are none, and the hint stays."""
+    whole = world(300, 3, distinct=10_000)
+    ids = np.arange(300)
+    cal = rows(whole, ids=ids)
+    for other in (
+        ids.astype(float),
+        ids.astype(str),
+        np.array([f"{i}.0" for i in ids]),
+        np.array([f"{i} " for i in ids]),
+    ):
+        assert labelled_sets(cal, rows(whole.taken(np.arange(299, -1, -1)), ids=other[::-1])).shared == 300
+    assert labelled_sets(cal, rows(whole, ids=np.array([f"0{i}" for i in ids]))).shared == 0
+    blank = np.full(300, "")
+    order = np.arange(299, -1, -1)
+    found = assess(rows(whole, ids=blank), whole, tuning=rows(whole.taken(order), ids=blank))
+    assert any("300 of the 300 tuning rows have the outputs of calibration rows" in w for w in found.warnings)
+    renamed = assess(cal, rows(whole.taken(order), ids=ids + 5000))
+    assert any("may be the same inputs (though their ids differ)" in w for w in renamed.warnings)
+
+
+def test_one_wrong_id_does_not_undo_the_others() -> None:
+    rng = np.random.default_rng(1)
+    cal, z = world(200, 1), np.stack([rng.uniform(0, 6, 60), np.zeros(60)], axis=1)
+    many = np.tile(np.arange(60), 20)
+    ids = many.copy()
+    ids[5] = ids[6]
+    found = assess(cal, Outputs(z[many], ids=ids))
+    assert next(b for b in found.certified if b.method == "marginal_conformal").details["unlabelled"] == 61
+    # Whichever of the rows of an id comes first.
+    odd = np.concatenate([z[:60] + 1.0 * (np.arange(60) < 5)[:, None] * [1.0, 0.0], z, z])
+    copies = copies_within(
+        Rows.of(Outputs(odd, np.zeros(180, dtype=int), ids=np.tile(np.arange(60), 3))), "x"
+    )
+    assert (copies.mask.sum(), copies.refuted) == (115, 5)
+
+
+def test_a_second_opinion_on_labels_is_no_selection_by_labels() -> None:
+    """200 labelled rows, annotated anew with 8 other labels: those 8 alone say nothing of the accuracy."""
+    whole = world(200, 4, distinct=10_000)
+    labels = whole.labels.copy()
+    labels[:8] = 1 - labels[:8]
+    ids = np.arange(200)
+    again = Outputs(whole.logits, labels, ids=ids)
+    assert assess(rows(whole, ids=ids), again).measured is None
+    assert_reliable(rows(whole, ids=ids), 0.1, operation=again)
+
+
+def test_halved_precision_refutes_nothing() -> None:
+    whole = world(300, 5, distinct=10_000)
+    ids = np.arange(300)
+    half = Outputs(whole.logits.astype(np.float16), whole.labels, ids=ids)
+    assert labelled_sets(rows(whole, ids=ids), half).shared == 300
+
+
+def test_a_labelled_set_remembers_how_it_tells_inputs() -> None:
+    whole = rows(world(50, 1), ids=np.arange(50), input_hash=np.arange(50, dtype=np.uint64))
+    with pytest.raises(InputError, match="tells inputs by 'ids', and identity is 'hash'"):
+        certify(Labelled.of(whole), target=0.5, identity="hash")
+    with pytest.raises(InputError, match="50 rows of outputs are calibration rows too"):
+        certify(Labelled.of(whole, "hash"), target=0.5, calibration=whole, identity="hash")

@@ -78,7 +78,7 @@ def _check_unmasked(values: np.ma.MaskedArray[Any, Any], what: str) -> None:
     if len(masked):
         at = ", column ".join(str(i) for i in masked[0])
         raise InputError(
-            f"{what} has {len(masked)} masked entries, the first in row {at}; mend or leave out such rows: a mask "
+            f"{what} has {len(masked)} masked entries, the first in row {at}; fill them with what is meant: a mask "
             "does not go through a calculation"
         )
 

@@ -6,12 +6,13 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from infimum.bounds.label_errors import LabelErrors
 from infimum.checks import exact_fraction
 from infimum.documents import read_toml
 from infimum.errors import InputError
+from infimum.rows import Identity
 
 Kind = tuple[type, ...]
 
@@ -111,6 +112,10 @@ def load_budget(path: str | Path) -> Budget:
     if not isinstance(method, dict):
         raise InputError(f"{path}: method must be a table; begin it with a line [method]")
     _known(method, METHOD, f"{path}: [method]")
+    if method.get("identity", "ids") not in get_args(Identity):
+        raise InputError(
+            f"{path}: [method]: identity must be {' or '.join(get_args(Identity))}, not {method['identity']!r}"
+        )
     networks = tuple(_entry(entry, number, folder, path) for number, entry in enumerate(entries, 1))
     again = next((e.name for i, e in enumerate(networks) if e.name in [x.name for x in networks[:i]]), None)
     if again is not None:

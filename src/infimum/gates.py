@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from infimum.bounds import Bound
-from infimum.bounds.clopper_pearson import labels_needed, successes_needed, successes_of
+from infimum.bounds.clopper_pearson import binomial_lower, labels_needed, successes_needed, successes_of
 from infimum.checks import Real, exact_fraction
 from infimum.comparison.inputs import hashes
 from infimum.errors import InputError
@@ -165,7 +165,7 @@ def what_would_do(bound: Bound, at_least: float) -> str:
     seen = f"{wrong:,} of {bound.n:,} labelled inputs were wrong (accuracy {floor4(accuracy)})"
     cost = label_error_share(bound)
     if cost:
-        seen += f", and labels may be wrong, which costs {cost:.4g}"
+        seen += f", and labels may be wrong, which costs {cost:.4g} as long as that share of them may be"
         at_least = min(1.0, at_least + cost)
     needed = labels_needed(at_least, accuracy, bound.confidence)
     if accuracy <= at_least:
@@ -173,6 +173,29 @@ def what_would_do(bound: Bound, at_least: float) -> str:
     if needed is None:
         return f"{seen}: the accuracy is too near {unrounded(at_least)} for any number of labels to tell"
     return f"{seen}: about {needed:,} labels would be needed at this accuracy"
+
+
+def fewest_without_errors(bound: Bound, at_least: float) -> int | None:
+    """How many labels would do if all were right; wrong ones allowed for keep their count, or their rate.
+
+    >>> import numpy as np
+    >>> from infimum.bounds import clopper_pearson
+    >>> fewest_without_errors(clopper_pearson(np.ones(100, dtype=bool), label_errors=5), 0.9)
+    103
+    """
+    count, rate = (bound.details.get(name, 0) for name in ("label_errors", "label_error_rate"))
+    wanted, miss = at_least + float(rate), 1.0 - bound.confidence
+    low = labels_needed(wanted, 1.0, bound.confidence)
+    if low is None or not count:
+        return low
+    high = low + int(count)
+    while float(binomial_lower(high - int(count), high, miss)) < wanted:
+        low, high = high, 2 * high
+    while low < high:  # the bound of n − j right of n grows with n
+        middle = (low + high) // 2
+        enough = float(binomial_lower(middle - int(count), middle, miss)) >= wanted
+        low, high = (low, middle) if enough else (middle + 1, high)
+    return high
 
 
 def label_error_share(bound: Bound) -> float:

@@ -35,12 +35,12 @@ class Shared:
         self._agreed = self.refuted = 0
         self._chance = 0.0
 
-    def among(self, others: Rows) -> Bool[np.ndarray, " n"]:
-        """Which of the next rows, `others`, are known inputs, if `believed` holds in the end."""
+    def among(self, others: Rows) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
+        """Which of the next rows are known inputs, if `believed` in the end; and which only have the id of one."""
         if others.keys is not None and any(self._at):
             self._in_step = None
         if self._in_step is not None:
-            return np.full(others.n, self._in_step.goes_on(others))
+            return np.full(others.n, self._in_step.goes_on(others)), np.zeros(others.n, dtype=bool)
         same = np.zeros(others.n, dtype=bool)
         refuted = np.zeros(others.n, dtype=bool)
         chance = np.zeros(others.n)
@@ -56,7 +56,7 @@ class Shared:
         self._agreed += int(same.sum())
         self.refuted += int(refuted.sum())
         self._chance += float(chance[same | refuted].sum())
-        return same
+        return same, refuted
 
     @property
     def agreed(self) -> int:
@@ -68,10 +68,11 @@ class Shared:
         """Whether rows that agree are one input: no pair is refuted, or more agree than chance explains."""
         if self._in_step is not None:
             return self._in_step.same_set
-        return _believed(self._agreed, self.refuted, self._chance)
+        return believed(self._agreed, self.refuted, self._chance)
 
 
-def _believed(agreed: int, refuted: int, chance: float) -> bool:
+def believed(agreed: int, refuted: int, chance: float) -> bool:
+    """Whether pairs of equal ids that agree are one input; `chance`: how many would agree by chance (see above)."""
     if not agreed or not refuted:
         return agreed > 0
     pairs = agreed + refuted
@@ -82,10 +83,14 @@ def _believed(agreed: int, refuted: int, chance: float) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """`mask` (n,) of the rows that are known inputs; `refuted`: how many have the id of one, and are another input."""
+    """`mask` (n,) of the rows that are known inputs; `refuted`: how many have the id of one, and are another input.
+
+    `met` (n,): those of the mask, and, where ids are believed, those refuted too.
+    """
 
     mask: Bool[np.ndarray, " n"]
     refuted: int
+    met: Bool[np.ndarray, " n"]
 
     @property
     def n(self) -> int:
@@ -102,8 +107,10 @@ def shared_rows(known: Sequence[Rows], others: Rows) -> Found:
     [True, False]
     """
     shared = Shared(known)
-    mask = shared.among(others)
-    return Found(mask if shared.believed else np.zeros(others.n, dtype=bool), shared.refuted)
+    mask, refuted = shared.among(others)
+    if not shared.believed:
+        mask, refuted = np.zeros((2, others.n), dtype=bool)
+    return Found(mask, shared.refuted, mask | refuted)
 
 
 def copies_within(rows: Rows, name: str, labelled: bool = True) -> Found:
@@ -112,12 +119,13 @@ def copies_within(rows: Rows, name: str, labelled: bool = True) -> Found:
     Raises InputError where one id has two labels; where the rows are not used as `labelled` ones, these are two inputs.
 
     >>> z, y = np.array([[1.0, 0.0], [1.0, 0.0], [3.0, 0.0]]), np.array([0, 0, 0])
-    >>> copies_within(Rows.of(Outputs(z, y, ids=np.array([7, 7, 7]))), "rows").mask.tolist()
+    >>> copies_within(Rows.of(Outputs(z, y, ids=np.array([7, 7, 8]))), "rows").mask.tolist()
     [False, True, False]
     """
     copies = np.zeros(rows.n, dtype=bool)
     at = _places(rows)
-    later = [(i, group[0]) for group in at.values() for i in group[1:]]
+    groups = [group for group in at.values() if len(group) > 1]
+    later = [(i, group[0]) for group in groups for i in group[1:]]
     theirs, ours = np.array(later, dtype=np.int64).reshape(-1, 2).T
     if rows.sources is not None:
         of_one = rows.sources[theirs] == rows.sources[ours]
@@ -128,14 +136,24 @@ def copies_within(rows: Rows, name: str, labelled: bool = True) -> Found:
             first, again = int(ours[two[0]]), int(theirs[two[0]])
             raise InputError(
                 f"{name}: rows {first} and {again} have one id, {rows.keys[first]!r}, and two labels: one input has "
-                "one label. If ids name groups of inputs (a patient, a scene), call them 'cluster' and give every row "
-                "an id of its own"
+                "one label. Mend it; or, if these are no ids of inputs (row numbers that begin anew, or a cluster: a "
+                "patient, a scene), give every row an id of its own. Bounds need one row of each cluster"
             )
-    same = agree(rows, ours, rows, theirs)
     chance = Counts(rows).share(rows, theirs)
-    if _believed(int(same.sum()), int((~same).sum()), float(chance.sum())):
-        copies[theirs[same]] = True
-    return Found(copies, int((~same).sum()))
+    same = np.zeros(rows.n, dtype=bool)
+    # Each round compares with the first row left of every id; those that differ from it go on to the next round.
+    while len(theirs):
+        alike = agree(rows, ours, rows, theirs)
+        same[theirs[alike]] = True
+        left: dict[int, list[int]] = {}
+        for first, row in zip(ours[~alike].tolist(), theirs[~alike].tolist(), strict=True):
+            left.setdefault(first, []).append(row)
+        pairs = [(row, group[0]) for group in left.values() for row in group[1:]]
+        theirs, ours = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    agreed, refuted = int(same.sum()), len(chance) - int(same.sum())
+    if believed(agreed, refuted, float(chance.sum())):
+        copies = same
+    return Found(copies, refuted, copies)
 
 
 def unlabelled_rows(
@@ -143,13 +161,16 @@ def unlabelled_rows(
 ) -> Bool[np.ndarray, " n"]:
     """Which operation inputs are neither labelled rows nor copies of earlier ones, by their identity.
 
+    Where ids are believed, an input with the id of a labelled row is left out whatever its label says: leaving out only
+    those whose labels agree would select by them.
+
     >>> ids = np.array([0, 1])
     >>> rows = Outputs(np.eye(2), np.array([0, 1]), ids=ids)
-    >>> unlabelled_rows([rows.taken([0])], Outputs(np.eye(2), ids=ids)).tolist()
+    >>> unlabelled_rows([rows.taken(slice(1))], Outputs(np.eye(2), ids=ids)).tolist()
     [False, True]
     """
     rows = Rows.of(operation, identity)
-    known = shared_rows([Rows.of(outputs, identity) for outputs in labelled], rows).mask
+    known = shared_rows([Rows.of(outputs, identity) for outputs in labelled], rows).met
     others: Array = ~known & ~copies_within(rows, operation.name, labelled=False).mask
     return others
 

@@ -22,7 +22,7 @@ def belonging(found: Belonging, n: int) -> list[str | None]:
         if found.repeated
         else None,
         refuted_ids(found.refuted, "operation inputs", "a labelled row"),
-        may_be_shared(found.equal, n, "operation inputs", found.raw),
+        may_be_shared(found.equal, n, "operation inputs", found.raw, found.differ),
     ]
 
 
@@ -32,18 +32,19 @@ def refuted_ids(n: int, rows: str, other: str) -> str | None:
         return None
     return (
         f"{n} {rows} have the id of {other} but other outputs, labels or raw inputs, and are taken as other inputs: "
-        "are the ids row numbers? Ids must name inputs"
+        "are the ids row numbers? Or the outputs of another network? Ids must name inputs"
     )
 
 
-def may_be_shared(equal: int, n: int, rows: str, raw: bool) -> str | None:
-    """A hint where `equal` of n rows equal a calibration row; nothing is done about it."""
+def may_be_shared(equal: int, n: int, rows: str, raw: bool, differ: bool = False) -> str | None:
+    """A hint where `equal` of n rows equal a calibration row; nothing is done about it. `differ`: their ids do."""
     if not equal:
         return None
     what = "raw inputs equal to those" if raw else "the outputs"
+    tell = "though their ids differ" if differ else "ids on both sides would tell"
     return (
-        f"{equal} of the {n} {rows} have {what} of calibration rows and may be the same inputs; ids on both sides "
-        "would tell. They are taken as other inputs"
+        f"{equal} of the {n} {rows} have {what} of calibration rows and may be the same inputs ({tell}). They are "
+        "taken as other inputs"
     )
 
 
@@ -99,8 +100,9 @@ def labelled_twice(labelled: LabelledSets, first: Outputs) -> list[str | None]:
         found.append(
             f"all {labelled.shared} tuning rows are calibration rows too: coverage then does not hold exactly"
         )
-    if not told_by_ids(Rows.of(labelled.calibration), Rows.of(labelled.tuning)):
+    if not labelled.shared:
         equal = hinted(labelled.calibration, labelled.tuning)
         raw = compared_raw(labelled.calibration, labelled.tuning)
-        found.append(may_be_shared(equal, len(labelled.tuning), "tuning rows", raw))
+        told = told_by_ids(Rows.of(labelled.calibration), Rows.of(labelled.tuning))
+        found.append(may_be_shared(equal, len(labelled.tuning), "tuning rows", raw, told))
     return found

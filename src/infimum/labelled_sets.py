@@ -48,7 +48,7 @@ def labelled_sets(calibration: Outputs, tuning: Outputs | None, identity: Identi
 
     >>> z, y = np.array([[1.0, 0.0], [2.0, 0.0]]), np.array([0, 0])
     >>> rows = Outputs(z, y, ids=np.array(["a", "b"]))
-    >>> found = labelled_sets(rows, rows.taken([1]))
+    >>> found = labelled_sets(rows, rows.taken(slice(1, 2)))
     >>> len(found.correct), found.shared, found.fresh
     (2, 1, None)
     """

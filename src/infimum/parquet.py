@@ -291,7 +291,8 @@ def _to_array(column: Any, what: str, first_row: int = 0) -> Array:
     if column.null_count:
         row = first_row + int(np.argmax(column.is_null().to_numpy()))
         raise InputError(
-            f"{what}: values are missing (null), the first in row {row}; mend or leave out such rows"
+            f"{what}: values are missing (null), the first in row {row}; mend what made them: without "
+            "such rows the rest is no random sample"
         )
     kind = column.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Bool, UInt64
 
 from infimum.hashing import row_hashes
+from infimum.identity import believed
 from infimum.rows import Rows, looks_of
 
 Hashes = UInt64[np.ndarray, " n"]
@@ -23,6 +24,7 @@ class Repeats:
     def __init__(self) -> None:
         self._keys, self._rows = _Seen(), _Seen()
         self.agreed = self.refuted = 0
+        self._chance: float | None = None
 
     def among(self, rows: Rows) -> Bool[np.ndarray, " n"]:
         """Which rows are met again, if `believed` holds in the end."""
@@ -35,16 +37,18 @@ class Repeats:
         keys = row_hashes(np.array(rows.keys)[has])
         if rows.sources is not None:
             keys = keys + row_hashes(rows.sources[has]) * np.uint64(0x9E3779B97F4A7C15)
-        met = self._keys.met(keys)
-        again[has] = self._rows.met(keys ^ looks_of(rows, has))
+        met, looks = self._keys.met(keys), looks_of(rows, has)
+        again[has] = self._rows.met(keys ^ looks)
+        if self._chance is None:  # two rows drawn at random agree, by the first block
+            self._chance = float(((np.unique(looks, return_counts=True)[1] / len(looks)) ** 2).sum())
         self.agreed += int(again.sum())
         self.refuted += int(met.sum()) - int(again.sum())
         return again
 
     @property
     def believed(self) -> bool:
-        """Whether equal ids are one input: no row with the id of another has other outputs."""
-        return self.agreed > 0 and self.refuted == 0
+        """Whether equal ids are one input: none is refuted, or more agree than chance explains."""
+        return believed(self.agreed, self.refuted, (self._chance or 0.0) * (self.agreed + self.refuted))
 
 
 class _Seen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -59,7 +60,7 @@ class Rows:
         ids = outputs.input_hash if by_hash else outputs.ids
         return Rows(
             n=len(outputs),
-            keys=None if ids is None else tuple(ids.astype(str).tolist()),
+            keys=None if ids is None else keys_of(ids),
             sources=None if by_hash else outputs.id_source,
             logits=outputs.logits,
             labels=outputs.labels,
@@ -67,8 +68,26 @@ class Rows:
         )
 
 
+_WHOLE_AS_FLOAT = re.compile(r"([0-9]+)\.0+")
+"""Whole numbers as pandas writes a column of them that once had a gap."""
+
+
+def keys_of(ids: Array) -> tuple[str, ...]:
+    """Ids as text, one for each input: 7, 7.0 and " 7" are one id, "007" is another; "" is none.
+
+    >>> keys_of(np.array([7.0, 8.0])), keys_of(np.array(["7", "8.0 "]))
+    (('7', '8'), ('7', '8'))
+    """
+    if ids.dtype.kind == "f" and (ids == np.floor(ids)).all() and np.abs(ids).max(initial=0) < 2**53:
+        ids = ids.astype(np.int64)
+    texts = (text.strip() for text in ids.astype(str).tolist())
+    return tuple(found[1] if (found := _WHOLE_AS_FLOAT.fullmatch(text)) else text for text in texts)
+
+
 def outputs_agree(a: Array, b: Array) -> Bool[np.ndarray, " n"]:
     """Whether rows of logits (n, K) are those of one input, whatever constant was added to a row.
+
+    Logits kept as float16 have three digits, and agree as far as these go.
 
     >>> z = np.array([[1.0, 0.0], [1.0, 0.0]])
     >>> outputs_agree(z, np.array([[2.0, 1.00001], [1.0, 0.1]])).tolist()
@@ -77,10 +96,12 @@ def outputs_agree(a: Array, b: Array) -> Bool[np.ndarray, " n"]:
     same = np.zeros(len(a), dtype=bool)
     if a.shape != b.shape:
         return same
+    coarsest = max(float(np.finfo(z.dtype).eps) if z.dtype.kind == "f" else 0.0 for z in (a, b))
+    close = max(CLOSE, 2.0 * coarsest)
     for start in range(0, len(a), size := max(1, 2**18 // a.shape[1])):
         x, y = (_above_least(z[start : start + size]) for z in (a, b))
         scale = np.maximum(1.0, np.abs(x).max(axis=1))
-        same[start : start + size] = np.abs(x - y).max(axis=1) <= CLOSE * scale
+        same[start : start + size] = np.abs(x - y).max(axis=1) <= close * scale
     return same
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from infimum.bounds import Bound, clopper_pearson
-from infimum.bounds.clopper_pearson import labels_needed
 from infimum.bounds.exchangeability import exchangeability_of_others
 from infimum.checks import Real, exact_fraction
 from infimum.errors import InputError
-from infimum.gates import LABEL_ANEW, label_error_share, what_would_do
+from infimum.gates import LABEL_ANEW, fewest_without_errors, what_would_do
 from infimum.identity import unlabelled_rows
 from infimum.labelled_sets import without_copies
 from infimum.measured import Measured, measured_beside
@@ -76,7 +75,7 @@ def assert_reliable(
             )
     if bound.value >= wanted:
         return bound
-    least = labels_needed(wanted + label_error_share(bound), 1.0, bound.confidence)
+    least = fewest_without_errors(bound, wanted)
     raise AssertionError(
         f"{printable(outputs.name)}: with {percent(bound.confidence)} confidence at least {floor4(bound.value)} of "
         f"inputs are classified correctly, but {unrounded(wanted)} was asked for.\n"

@@ -172,3 +172,10 @@ def test_of_outputs_only_what_is_needed_is_read(tmp_path: Path) -> None:
     np.savez(tmp_path / "t.npz", correct=np.ones(3), more=np.ones((3, 2)))
     with pytest.raises(InputError, match="more must be one-dimensional"):
         Labelled.load(tmp_path / "t.npz")
+
+
+def test_a_draw_without_its_strata_is_no_random_sample(tmp_path: Path) -> None:
+    for column in ("n_selected", "stratum_from", "checksum"):
+        np.savez(tmp_path / "t.npz", correct=np.ones(9), **{column: np.ones(9)})
+        with pytest.raises(InputError, match="columns of a stratified draw but no stratum"):
+            Labelled.load(tmp_path / "t.npz")

@@ -30,7 +30,7 @@ def here(toy: Toy, tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.savez(folder / "right.npz", correct=np.ones(100, dtype=bool), ids=np.arange(100))
     np.savez(folder / "wrong.npz", correct=np.zeros(100, dtype=bool), ids=np.arange(100) + 100)
     np.savez(folder / "none.npz", correct=np.ones(0))
-    np.savez(folder / "twice.npz", correct=np.ones(2), ids=np.array([1, 1]))
+    np.savez(folder / "twice.npz", correct=np.array([1, 0]), ids=np.array([1, 1]))
     np.savez(folder / "noids.npz", correct=np.ones(5))
     return folder
 
@@ -165,7 +165,7 @@ BAD = [
     ((*CERTIFY, "right.npz", "--confidence", "1.0"), "confidence"),
     ((*CERTIFY, "none.npz"), "none.npz has no labels"),
     ((*CERTIFY, "plain.npz"), "no 'labels'"),
-    ((*CERTIFY, "twice.npz"), "id '1' occurs 2 times"),
+    ((*CERTIFY, "twice.npz"), "rows 0 and 1 have one id, '1', and two labels"),
     ((*CERTIFY, "lab.npz", "--calibration", "lab.npz"), "150 rows of lab.npz are calibration rows too"),
     ((*CERTIFY, "right.npz", "--method", "prediction_powered"), "cannot judge"),
     ((*CERTIFY, "right.npz", "--method", "x"), "method must be one of"),

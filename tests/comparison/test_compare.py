@@ -296,3 +296,28 @@ def test_hostile_and_long_names_stay_text(ops: list[Outputs], cals: list[Outputs
 def _well_formed(body: str) -> str:
     """The page's body as XML, which fails for any tag that a name has smuggled in or left open."""
     return body.partition("</head>")[2].replace("<body>", "").replace(" hidden>", ">")
+
+
+def test_inputs_given_again_count_once(ops: list[Outputs]) -> None:
+    ids = np.tile(np.arange(len(ops[0])), 3)
+    many = [
+        Outputs(np.tile(o.logits, (3, 1)), np.tile(o.labels, 3), ids=ids, name=str(i))
+        for i, o in enumerate(ops)
+    ]
+    found = compare(many)
+    assert found.networks[0].n_labelled == len(ops[0])
+    assert any("operation inputs occur before" in note for note in found.notes)
+
+
+def test_label_errors_stay_in_the_bounds_compared(ops: list[Outputs], cals: list[Outputs]) -> None:
+    named = {"first": 5, "second": "2%", "third": None}
+    plain = [Outputs(o.logits) for o in ops]
+    made = [assess(cals[0], plain[0], name=name, label_errors=errors) for name, errors in named.items()]
+    found = {network.name: network.certified for network in compare_assessments(made).networks}
+    assert found["first"].details["label_errors"] == 5
+    assert found["first"].value < found["third"].value
+    assert found["second"].value == pytest.approx(found["third"].value - 0.02)
+    assert "at most 5 of the" in found["first"].assumptions[-1]
+    counted = [assess(cals[0], ops[0], name=name, label_errors=3) for name in "ab"]
+    with pytest.raises(InputError, match="Assess it with a rate"):
+        compare_assessments(counted)

@@ -86,6 +86,11 @@ def candidates(
     errors = LabelErrors() if errors is None else errors
     found = Candidates()
     if rows.design is not None:
+        if profile is not None:
+            raise InputError(
+                f"{rows.name} was drawn in strata, whose weights say what it stands for: leave the profile (--profile) "
+                "out"
+            )
         _in_strata(found, rows.design, seed)
     elif profile is not None:
         _by_class(found, rows, profile)

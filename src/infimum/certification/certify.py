@@ -97,6 +97,10 @@ def certify(
     (True, 'clopper_pearson', 0.977)
     """
     rows = labelled if isinstance(labelled, Labelled) else Labelled.of(labelled, check_identity(identity))
+    if rows.identity != check_identity(identity):
+        raise InputError(
+            f"{rows.name} tells inputs by {rows.identity!r}, and identity is {identity!r}; make it by the same"
+        )
     if operation is not None:
         check_outputs(operation, "operation")
     if calibration is not None:
@@ -227,10 +231,10 @@ def _comparable(rows: Labelled, calibration: Outputs | Calibration) -> bool:
 
 
 def _may_be_shared(rows: Labelled, calibration: Outputs | Calibration | None) -> str | None:
-    if not isinstance(calibration, Outputs) or rows.outputs is None or _told(rows, calibration):
+    if not isinstance(calibration, Outputs) or rows.outputs is None:
         return None
-    equal = hinted(calibration, rows.outputs)
-    return may_be_shared(equal, len(rows), "labelled rows", compared_raw(calibration, rows.outputs))
+    equal, raw = hinted(calibration, rows.outputs), compared_raw(calibration, rows.outputs)
+    return may_be_shared(equal, len(rows), "labelled rows", raw, _told(rows, calibration))
 
 
 def _warnings(

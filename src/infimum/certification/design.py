@@ -68,11 +68,12 @@ def read_design(columns: Mapping[str, Array], what: str) -> Design | None:
     [0.8, 0.2]
     """
     missing = [name for name in (*COLUMNS, *WHOLE) if name not in columns]
-    if set(COLUMNS) <= set(missing):
+    of_draw = [name for name in ("n_selected", "stratum_from", CHECKSUM) if name in columns]
+    if set(COLUMNS) <= set(missing) and not of_draw:
         return None
     if missing:
         raise InputError(
-            f"{what} has a column of a stratified draw but no {' and no '.join(missing)}; all of "
+            f"{what} has columns of a stratified draw but no {' and no '.join(missing)}; all of "
             f"{', '.join((*COLUMNS, *WHOLE))} are needed, as `infimum plan --select` writes them"
         )
     _check_whole(columns, what)

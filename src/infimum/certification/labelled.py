@@ -21,7 +21,7 @@ from infimum.files import array_names, read_arrays
 from infimum.identity import copies_within
 from infimum.outputs import PROBABILITIES, Outputs, check_outputs
 from infimum.plain_text import listed
-from infimum.rows import Identity, Rows
+from infimum.rows import Identity, Rows, keys_of
 
 TRUE = ("1", "1.0", "true", "yes", "right", "correct")
 FALSE = ("0", "0.0", "false", "no", "wrong", "incorrect")
@@ -47,6 +47,7 @@ class Labelled:
     design: Design | None = None
     classes: Classes | None = None
     name: str = "labels"
+    identity: Identity = "ids"
     copies: int = 0
     refuted: int = 0
 
@@ -79,10 +80,10 @@ class Labelled:
     def rows(self) -> Rows:
         """What identifies the rows."""
         if self.outputs is None:
-            keys = None if self.ids is None else tuple(self.ids.tolist())
+            keys = None if self.ids is None else keys_of(self.ids)
             return Rows(len(self), keys, labels=self.correct.astype(np.int64))
-        rows = Rows.of(self.outputs)
-        return rows if self.ids is None else replace(rows, keys=tuple(self.ids.tolist()))
+        rows = Rows.of(self.outputs, self.identity)
+        return rows if self.ids is None else replace(rows, keys=keys_of(self.ids))
 
     def __len__(self) -> int:
         return len(self.correct)
@@ -109,9 +110,7 @@ class Labelled:
             raise InputError(
                 f"{outputs.name} has no 'input_hash' to tell inputs by (identity = hash); `infimum extract` writes it"
             )
-        if identity == "hash":  # then the source of ids says nothing
-            outputs = replace(outputs, id_source=None)
-        return Labelled(outputs.correct, ids, outputs, name=outputs.name)
+        return Labelled(outputs.correct, ids, outputs, name=outputs.name, identity=identity)
 
     @staticmethod
     def load(path: str | Path, identity: Identity = "ids") -> Labelled:
@@ -121,6 +120,12 @@ class Labelled:
         stratified draw. Rows at the end may be blank, as not labelled yet. Raises InputError naming the file.
         """
         path = Path(path)
+        if identity == "hash" and (
+            path.suffix == ".csv" or {"logits", *PROBABILITIES}.isdisjoint(array_names(path))
+        ):
+            raise InputError(
+                f"{path} is a table, and has no hashes of raw inputs to tell inputs by; leave identity out"
+            )
         if path.suffix == ".csv":
             return _from_table(singular(read_csv(path), str(path)), str(path))
         if {"logits", *PROBABILITIES}.isdisjoint(array_names(path)):

@@ -109,9 +109,9 @@ def select(
                 "leave them out of the operation"
             )
         notes.append(refuted_ids(found.refuted, "operation inputs", "a calibration row"))
-        if not told_by_ids(Rows.of(calibration), Rows.of(operation)):
-            equal, raw = hinted(calibration, operation), compared_raw(calibration, operation)
-            notes.append(may_be_shared(equal, len(operation), "operation inputs", raw))
+        equal, raw = hinted(calibration, operation), compared_raw(calibration, operation)
+        told = told_by_ids(Rows.of(calibration), Rows.of(operation))
+        notes.append(may_be_shared(equal, len(operation), "operation inputs", raw, told))
     if operation.ids is not None and len(np.unique(operation.ids.astype(str))) < len(operation):
         raise InputError("operation: an id occurs twice; what is labelled is known by its id")
     parts = strata(level, min(n_strata, n_labels))

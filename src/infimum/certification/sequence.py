@@ -18,6 +18,7 @@ from infimum.checks import Array
 from infimum.errors import InputError
 from infimum.ranges import Classes, Confidence, Probability, Size, check_fields
 from infimum.results import Target
+from infimum.rows import keys_of
 
 STOPPED = (
     "labels were added until somebody stopped, and a bound for a fixed number of labels does not hold then"
@@ -60,7 +61,9 @@ class Sequence:
             raise InputError(
                 f"{rows.name} has no 'ids': a row that is added twice is known by its id; give one per row"
             )
-        ids, correct = rows.ids.tolist(), rows.correct
+        if rows.identity != "ids":
+            raise InputError("a state knows its rows by their ids; leave identity out")
+        ids, correct = list(keys_of(rows.ids)), rows.correct
         twice = next((i for i in ids if not i or (rows.refuted and ids.count(i) > 1)), None)
         if twice is not None:
             raise InputError(
@@ -152,7 +155,7 @@ class Sequence:
                 f"{rows.name} was drawn in other strata than the rows of the state; go on with that selection"
             )
         n = len(self.ids)
-        same = rows.ids is not None and tuple(rows.ids[:n].tolist()) == self.ids
+        same = rows.ids is not None and keys_of(rows.ids)[:n] == self.ids
         added = theirs.stratum[n:] if same else theirs.stratum
         return Design(np.concatenate([ours.stratum, added]), ours.weights, ours.levels)
 

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import infimum
 from infimum.bounds.base import check_confidence
 from infimum.bounds.clopper_pearson import successes_of
+from infimum.bounds.label_errors import LabelErrors
 from infimum.checks import Real, check_kind
 from infimum.comparison.inputs import check_names, check_same, different_assessments, unchecked_assessments
 from infimum.comparison.ranking import PairTest, Test, assembled, certified
 from infimum.comparison.results import Comparison, FigureName, Network
 from infimum.comparison.statistics import unpaired_accuracies, unpaired_means
+from infimum.errors import InputError
 from infimum.results import Assessment
 
 ALONE = (
@@ -49,7 +51,7 @@ def compare_assessments(
             name=name,
             accuracy=None if count is None else count[0] / count[1],
             n_labelled=0 if count is None else count[1],
-            certified=None if count is None else certified(*count, confidence, len(names)),
+            certified=None if count is None else certified(*count, confidence, len(names), _label_errors(a)),
             lambda_=a.lambda_.value,
             lambda_error=a.lambda_.standard_error.total,
         )
@@ -87,6 +89,19 @@ def _labelled_counts(a: Assessment) -> tuple[int, int] | None:
         return round(a.success.value * a.success.n), a.success.n
     judge = next((bound for bound in a.certified if bound.method == "clopper_pearson"), None)
     return None if judge is None else (successes_of(judge), judge.n)
+
+
+def _label_errors(a: Assessment) -> LabelErrors | None:
+    """What the assessment's bound allows for wrong labels; InputError where a count is of other rows than compared."""
+    details = a.certified[0].details
+    errors = LabelErrors(details.get("label_errors", 0), details.get("label_error_rate", 0.0))
+    if errors.count and a.success is not None:
+        raise InputError(
+            f"{a.network} was assessed with at most {errors.count} wrong labels among its labelled rows, and is "
+            "compared by the labels of its operation: how many of those may be wrong is not known. Assess it with a "
+            "rate, as 2%"
+        )
+    return errors if errors.any else None
 
 
 def _unlike(assessments: Sequence[Assessment]) -> list[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 import infimum
 from infimum.bounds.base import check_confidence
 from infimum.checks import Real, check_kind, check_seed
@@ -20,8 +22,10 @@ from infimum.comparison.statistics import (
 )
 from infimum.conformal import RAPS, Score
 from infimum.errors import InputError
+from infimum.identity import copies_within
 from infimum.outputs import Outputs, check_one_network, check_outputs
 from infimum.provenance import fingerprints
+from infimum.rows import Rows
 
 
 def compare(
@@ -72,6 +76,7 @@ def compare(
     names = check_names([o.name for o in outputs] if names is None else names, len(outputs))
     if calibrations is not None and len(calibrations) != len(outputs):
         raise InputError(f"{len(calibrations)} calibrations for {len(outputs)} networks; give one for each")
+    outputs, again = _counted_once(outputs)
     sets = {"operation": outputs, **({} if calibrations is None else {"calibration": calibrations})}
     reason = next((why for what, s in sets.items() if (why := different_outputs(s, what)) is not None), None)
     warnings = check_same(reason, reason is None and unchecked_outputs(outputs), allow_different_inputs)
@@ -110,6 +115,11 @@ def compare(
     notes = [
         f"accuracies were measured on the {'operation' if labelled is outputs else 'calibration'} inputs"
     ]
+    if again:
+        notes.append(
+            f"{again} operation inputs occur before (equal ids, labels and outputs of every network) and were left "
+            f"out: {len(outputs[0])} different inputs count"
+        )
     if weighted:
         notes.append("the inputs are weighted: no certified bound is given")
     if weighted and reason is not None:
@@ -131,6 +141,15 @@ def compare(
             },
         },
     )
+
+
+def _counted_once(outputs: Sequence[Outputs]) -> tuple[Sequence[Outputs], int]:
+    """Outputs without inputs that all networks were given again, and how many those were; weights keep them all."""
+    if any(o.weights is not None or len(o) != len(outputs[0]) for o in outputs):
+        return outputs, 0
+    found = [copies_within(Rows.of(o), o.name, labelled=o.labels is not None).mask for o in outputs]
+    again = np.logical_and.reduce(found)
+    return ([o.taken(~again) for o in outputs] if again.any() else outputs), int(again.sum())
 
 
 def _network(

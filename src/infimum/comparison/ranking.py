@@ -11,6 +11,7 @@ import numpy as np
 
 from infimum.bounds import Bound, clopper_pearson
 from infimum.bounds.base import LABELS_RIGHT
+from infimum.bounds.label_errors import LabelErrors
 from infimum.comparison.results import FIGURES, Comparison, Difference, FigureName, Network, Place, Ranking
 from infimum.comparison.statistics import Found, holm
 from infimum.diagnostics.collect import shortened
@@ -60,14 +61,18 @@ def assembled(
     )
 
 
-def certified(right: int, n: int, confidence: float, networks: int) -> Bound:
+def certified(
+    right: int, n: int, confidence: float, networks: int, errors: LabelErrors | None = None
+) -> Bound:
     """Clopper–Pearson at 1 − (1 − confidence)/networks: the bounds of all networks hold together (Bonferroni).
 
-    So that of a network picked afterwards holds too, which its bound at `confidence` alone would not.
+    So that of a network picked afterwards holds too, which its bound at `confidence` alone would not. `errors`: how
+    many of the labels may be wrong.
     """
-    bound = clopper_pearson(np.arange(n) < right, 1 - (1 - confidence) / networks)
+    bound = clopper_pearson(np.arange(n) < right, 1 - (1 - confidence) / networks, errors)
     # Picking among these networks on these inputs is allowed for; having been trained on them is not.
-    return replace(bound, assumptions=(bound.assumptions[0], UNSEEN, LABELS_RIGHT))
+    of_labels = LABELS_RIGHT if errors is None or not errors.any else bound.assumptions[-1]
+    return replace(bound, assumptions=(bound.assumptions[0], UNSEEN, of_labels))
 
 
 def order(networks: Sequence[Network], figure: FigureName) -> list[int]:
