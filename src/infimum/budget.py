@@ -117,9 +117,12 @@ def load_budget(path: str | Path) -> Budget:
             f"{path}: [method]: identity must be {' or '.join(get_args(Identity))}, not {method['identity']!r}"
         )
     networks = tuple(_entry(entry, number, folder, path) for number, entry in enumerate(entries, 1))
-    again = next((e.name for i, e in enumerate(networks) if e.name in [x.name for x in networks[:i]]), None)
+    folded = [e.name.casefold().rstrip(". ") for e in networks]
+    again = next((e.name for i, e in enumerate(networks) if folded[i] in folded[:i]), None)
     if again is not None:
-        raise InputError(f"{path}: two networks are named {again!r}")
+        raise InputError(
+            f"{path}: two networks are named {again!r}, or alike but for capitals: their reports would share a folder"
+        )
     out, junit = (_inside(document.get(key), key, folder, path) for key in ("out", "junit"))
     for entry in networks:
         baseline = entry.files.get("baseline")

@@ -45,7 +45,9 @@ def test_csv_and_npz_say_the_same(tmp_path: Path) -> None:
 
 
 def test_names_of_classes_and_words(tmp_path: Path) -> None:
-    plain = dict.fromkeys(("stratum", "sampling_probability", "stratum_weight", "n_classes"))
+    plain = dict.fromkeys(
+        ("stratum", "sampling_probability", "stratum_weight", "n_classes", "n_selected", "checksum")
+    )
     rows = Labelled.load(
         table(
             tmp_path / "x.csv",

@@ -231,3 +231,37 @@ def test_a_file_beyond_the_limit_of_protobuf(tmp_path, monkeypatch):
     monkeypatch.setattr(onnx_load, "LARGEST", 100)
     with pytest.raises(InputError, match="save_as_external_data"):
         cut_onnx(write(tmp_path, external=False))
+
+
+def test_functions_that_would_fill_the_memory(tmp_path):
+    """Thirty functions of two calls each make 2^30 nodes; a function that calls itself makes no end of them."""
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
+
+    def function(name, *calls):
+        nodes = [
+            helper.make_node(call, [f"v{i}"], [f"v{i + 1}"], domain="own" if call[0] == "F" else "")
+            for i, call in enumerate(calls)
+        ]
+        return helper.make_function("own", name, ["v0"], [f"v{len(calls)}"], nodes, opsets)
+
+    def saved(functions):
+        graph = helper.make_graph(
+            [
+                helper.make_node("F0", ["x"], ["h"], domain="own"),
+                helper.make_node("Gemm", ["h", "W", "b"], ["y"]),
+            ],
+            "network",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 6])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 3])],
+            [numpy_helper.from_array(W, "W"), numpy_helper.from_array(B, "b")],
+        )
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=8, functions=functions)
+        (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+        return tmp_path / "m.onnx"
+
+    doubling = [function(f"F{i}", f"F{i + 1}", f"F{i + 1}") for i in range(30)]
+    with pytest.raises(InputError, match="would have 1,073,741,825 nodes with its functions written out"):
+        cut_onnx(saved([*doubling, function("F30", "Relu")]))
+    with pytest.raises(InputError, match="functions that call themselves"):
+        cut_onnx(saved([function("F0", "F0")]))
+    cut_onnx(saved([function("F0", "F1", "Relu"), function("F1", "Relu")]))

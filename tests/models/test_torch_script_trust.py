@@ -330,6 +330,8 @@ def test_code_that_runs_when_it_is_loaded_is_refused(tmp_path):
     ("code", "reason"),
     [
         ("torch.ops.load_library('a.so')", "calls torch.ops.load_library"),
+        ("y = unchecked_cast(__torch__.C, x)", "casts to a class without a check"),
+        ("y = unchecked_cast(List[Optional[__torch__.C]], x)", "casts to a class without a check"),
         ("ops.profiler._call_end_callbacks_on_jit_fut(x, x)", "calls ops.profiler"),
         ("ops.quantized.linear(x, x, 1., 0)", "calls ops.quantized.linear"),
         ("__torch__.torch.classes.quantized.LinearPackedParamsBase.f()", "which the file does not define"),

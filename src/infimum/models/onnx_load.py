@@ -9,6 +9,7 @@ from typing import Any
 from infimum.errors import InputError
 from infimum.files import check_fits, read_bytes
 from infimum.models.onnx_external import check_external, is_external, read_external, tensors_of
+from infimum.models.onnx_functions import without_functions
 
 LARGEST = 2**31 - 1
 """Protobuf reads no message beyond this; larger models keep their weights as external data."""
@@ -41,10 +42,7 @@ def read_model(path: Path) -> Any:
     if foreign is not None:
         raise InputError(f"{path} is damaged: its name {foreign[:40]!r} is not UTF-8")
     _settle_external(model, path)
-    if len(model.functions):
-        from onnx.inliner import inline_local_functions
-
-        model = inline_local_functions(model)
+    model = without_functions(model, path)
     _check_order(model.graph, path)
     _open_zipmaps(model.graph)
     return model

@@ -87,5 +87,7 @@ def _foreign_kinds(block: Any) -> Iterator[str]:
     for node in block.nodes():
         if not graph_may_hold(node.kind()):
             yield node.kind()
+        elif node.kind() == "prim::unchecked_cast" and "__torch__" in str(node.output().type()):
+            yield "prim::unchecked_cast to a class"
         for inner in node.blocks():
             yield from _foreign_kinds(inner)

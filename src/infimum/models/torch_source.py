@@ -35,6 +35,11 @@ _CALLED = "annotate bool complex float getattr int isinstance range str unchecke
 _FUNCTIONS = frozenset(_CALLED.split())
 """What code calls by a bare name; everything else with one must be a function of the file."""
 
+_TYPES = "Any Device Dict List NoneType Optional Tensor Tuple bool complex float int number str"
+
+_PLAIN_TYPES = frozenset(_TYPES.split())
+"""What `unchecked_cast` may cast to: types that PyTorch marks values with, so that a wrong one is noticed."""
+
 _BASES = ("Module", "NamedTuple", "Enum", "Interface", "ModuleInterface")
 
 _ROOTS = ("torch", "ops", "CONSTANTS", "__torch__")
@@ -204,6 +209,13 @@ class _Check(ast.NodeVisitor):
                 and isinstance(node.args[1].value, str)
             ):
                 raise self.refuse("calls getattr with a name that is computed", node)
+            if function.id == "unchecked_cast" and not _PLAIN_TYPES.issuperset(
+                inner.id
+                for inner in ast.walk(node.args[0] if node.args else node)
+                if isinstance(inner, ast.Name)
+            ):
+                # PyTorch reads attributes by place, without looking whether the object has so many.
+                raise self.refuse("casts to a class without a check", node)
         elif isinstance(function, ast.Attribute):
             self.visit(function)
             if _dotted(function)[:1] not in (["torch"], ["ops"], ["__torch__"]):
