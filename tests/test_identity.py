@@ -63,11 +63,11 @@ def test_equal_logits_of_operation_inputs_are_other_inputs(method: str) -> None:
 
 
 def test_bounds_of_repeated_outputs_hold() -> None:
-    """200 draws of a tree with 40 outputs: no bound of `assess` or `certify` lies above the truth too often.
+    """100 draws of a tree with 40 outputs: no bound of `assess` or `certify` lies above the truth too often.
 
     Rules that drop what looks alike missed in 73 to 100 % of such draws.
     """
-    draws, target = 200, truth()
+    draws, target = 100, truth()
     misses: dict[str, int] = {}
     for seed in range(draws):
         cal, tun, ops = world(150, seed), world(150, seed + 10_000), world(400, seed + 20_000)

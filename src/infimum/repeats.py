@@ -31,10 +31,10 @@ class Repeats:
         again = np.zeros(rows.n, dtype=bool)
         if rows.keys is None:
             return again
-        has = np.flatnonzero(np.array(rows.keys) != "")
+        has = np.flatnonzero(np.fromiter(map(bool, rows.keys), dtype=bool, count=rows.n))
         if not len(has):
             return again
-        keys = row_hashes(np.array(rows.keys)[has])
+        keys: Hashes = np.fromiter(map(hash, rows.keys), dtype=np.int64, count=rows.n).view(np.uint64)[has]
         if rows.sources is not None:
             keys = keys + row_hashes(rows.sources[has]) * np.uint64(0x9E3779B97F4A7C15)
         met, looks = self._keys.met(keys), looks_of(rows, has)

@@ -78,10 +78,14 @@ def keys_of(ids: Array) -> tuple[str, ...]:
     >>> keys_of(np.array([7.0, 8.0])), keys_of(np.array(["7", "8.0 "]))
     (('7', '8'), ('7', '8'))
     """
+    if ids.dtype.kind in "iu":
+        return tuple(map(str, ids.tolist()))
     if ids.dtype.kind == "f" and (ids == np.floor(ids)).all() and np.abs(ids).max(initial=0) < 2**53:
         ids = ids.astype(np.int64)
     texts = (text.strip() for text in ids.astype(str).tolist())
-    return tuple(found[1] if (found := _WHOLE_AS_FLOAT.fullmatch(text)) else text for text in texts)
+    return tuple(
+        found[1] if "." in text and (found := _WHOLE_AS_FLOAT.fullmatch(text)) else text for text in texts
+    )
 
 
 def outputs_agree(a: Array, b: Array) -> Bool[np.ndarray, " n"]:
