@@ -21,17 +21,18 @@ def belonging(found: Belonging, n: int) -> list[str | None]:
         "and tests, and as often as they occur in λ"
         if found.repeated
         else None,
-        refuted_ids(found.refuted, "operation inputs", "a labelled row"),
+        refuted_ids(found.refuted, "operation inputs", "a labelled row", left_out=found.labelled > 0),
         may_be_shared(found.equal, n, "operation inputs", found.raw, found.differ),
     ]
 
 
-def refuted_ids(n: int, rows: str, other: str) -> str | None:
-    """A warning where `n` rows have the id of another row, and are another input."""
+def refuted_ids(n: int, rows: str, other: str, left_out: bool = False) -> str | None:
+    """A warning where `n` rows have the id of another row and are another input; `left_out`: like the labelled ones."""
     if not n:
         return None
+    taken = "left out of bounds and tests with the labelled rows" if left_out else "taken as other inputs"
     return (
-        f"{n} {rows} have the id of {other} but other outputs, labels or raw inputs, and are taken as other inputs: "
+        f"{n} {rows} have the id of {other} but other outputs, labels or raw inputs, and are {taken}: "
         "are the ids row numbers? Or the outputs of another network? Ids must name inputs"
     )
 

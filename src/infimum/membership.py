@@ -55,7 +55,8 @@ class Membership:
 
     def compare(self, block: Outputs) -> None:
         """Count rows with the outputs of a calibration row, where ids do not say so. Independent of `among`."""
-        told = named_in(self._keys, Rows.of(block, self._identity))
+        # Ids become text only where there are some to compare with: in `among` they do so a second time.
+        told = named_in(self._keys, Rows.of(block, self._identity) if self._keys else Rows(len(block)))
         self._raw = compared_raw(self._first, block)
         self._equal += int(np.count_nonzero(self._outputs.among(block) & ~told))
         self._untold += int((~told).sum())
