@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 
-from infimum.evaluation.datasets import read_images, split_training
-from infimum.evaluation.networks import cifar10, recipe
-from infimum.evaluation.training import accuracy, to_pixels, train
+from infimum.study.datasets import read_images, split_training
+from infimum.study.networks import cifar10, recipe
+from infimum.study.training import accuracy, to_pixels, train
 
 
 def as_in_keras(n_classes: int) -> Any:

@@ -18,7 +18,8 @@ import numpy as np
 from shifted import network_outputs
 
 from infimum import Outputs
-from infimum.estimators import base, estimate
+from infimum.estimators import _estimate as base
+from infimum.estimators import estimate
 
 SHORT = {
     "success_level": "λ",

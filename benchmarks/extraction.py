@@ -118,7 +118,7 @@ def infimum(kind: str, folder: Path, batch_size: int) -> None:
         model = network()
         model.load_state_dict(torch.load(folder / FORMATS[kind], weights_only=True))
     example = np.array(np.load(folder / "images.npy", mmap_mode="r")[:batch_size])
-    out = folder / "infimum.npz"
+    out = folder / "infimum.io.npz"
     extract(load(model, example=example), folder / "images.npy", out, batch_size=batch_size)
 
 

@@ -16,8 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from timing import machine, medians, print_table
 
-from infimum.manifold import em
-from infimum.manifold.gmm import RIDGE, starting_point
+from infimum.manifold import _em as em
+from infimum.manifold._gmm import RIDGE, starting_point
 
 COMPONENTS = 10
 

@@ -17,7 +17,7 @@ import numpy as np
 
 RUN = """
 import sys
-import infimum.assessment, scipy.optimize, scipy.stats, sklearn.isotonic
+import infimum.assessment._assess, scipy.optimize, scipy.stats, sklearn.isotonic
 from infimum.cli.main import run
 
 def highest():  # of this process alone: what getrusage says begins with the parent's

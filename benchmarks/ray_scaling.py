@@ -29,8 +29,8 @@ import numpy as np
 from infimum.cli.network import NetworkOptions
 from infimum.cli.network_source import NetworkSource
 from infimum.conformal import Calibration, calibrate
-from infimum.files import write_npz
-from infimum.scoring import Engine, FileSource, PartScorer, Table, score_to_file
+from infimum.io.files import write_npz
+from infimum.scoring.scoring import Engine, FileSource, PartScorer, Table, score_to_file
 
 FEATURES, HIDDEN, CLASSES, BATCH = 256, 1536, 100, 256
 PART, FREE_PARTS = 4096, 300
@@ -169,8 +169,8 @@ def main() -> None:
     import ray
     import torch
 
-    from infimum.distributed.ray_engine import RayEngine
-    from infimum.distributed.ray_session import ray_session
+    from infimum.scoring.ray_engine import RayEngine
+    from infimum.scoring.ray_session import ray_session
 
     torch.set_num_threads(1)
     load = os.getloadavg()[0]

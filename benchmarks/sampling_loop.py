@@ -21,7 +21,7 @@ from timing import extra_memory, machine, medians, print_table
 
 from infimum import Head, Stopping
 from infimum.conformal import RAPS
-from infimum.sampling import sample_lambda
+from infimum.manifold._sampling import sample_lambda
 
 
 def paper_loop(

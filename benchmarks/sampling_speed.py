@@ -18,7 +18,7 @@ from timing import machine, medians, print_table
 from infimum import Head, Stopping
 from infimum.conformal import Calibration, LambdaSummary
 from infimum.manifold import GaussianMixture
-from infimum.sampling import Sampling, sample_lambda
+from infimum.manifold._sampling import Sampling, sample_lambda
 
 BATCH = 20_000
 

@@ -16,7 +16,7 @@ from sampling_data import APART, world
 from timing import machine, print_table
 
 from infimum import Stopping
-from infimum.sampling import REPLICATES, sample_lambda
+from infimum.manifold._sampling import REPLICATES, sample_lambda
 
 
 def main() -> None:

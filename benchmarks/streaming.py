@@ -32,11 +32,11 @@ from typing import Any
 import numpy as np
 from timing import machine, print_table
 
-import infimum.stream
+import infimum.outputs._stream
 from infimum import Outputs, assess
 from infimum.conformal import LambdaSummary, calibrate
-from infimum.scoring import Engine, FileSource, score_to_file
-from infimum.stream import open_stream
+from infimum.outputs._stream import open_stream
+from infimum.scoring.scoring import Engine, FileSource, score_to_file
 
 PART = 2**20
 """Rows of a row group, and of an npz."""
@@ -102,7 +102,7 @@ def work_of(job: str, folder: Path) -> Callable[[], object]:
     if done.startswith("ray"):
         import ray
 
-        from infimum.distributed.ray_engine import RayEngine
+        from infimum.scoring.ray_engine import RayEngine
 
         workers = int(done[-1])
         ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")

@@ -10,7 +10,7 @@ import numpy as np
 
 from infimum import Head, Outputs
 from infimum.conformal import Calibration, calibrate
-from infimum.files import read_arrays
+from infimum.io.files import read_arrays
 
 DATASETS = ("mnist", "fashion_mnist", "cifar10", "ham10000")
 LEVELS = ("best", "avg", "worst")

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from infimum import InputError, Outputs
-from infimum.arrays import as_array
-from infimum.certification.certify import certify
-from infimum.certification.labelled import Labelled
-from infimum.files import read_arrays
+from infimum._arrays import as_array
+from infimum.certification._certify import certify
+from infimum.certification._labelled import Labelled
+from infimum.io.files import read_arrays
 
 
 def test_every_function_takes_odd_arrays_or_refuses_them() -> None:

@@ -14,13 +14,13 @@ from infimum.bounds import (
     class_profile,
     clopper_pearson,
     clopper_pearson_per_class,
-    exchangeability,
-    two_sample,
 )
-from infimum.certification.candidates import stratified_bound
-from infimum.certification.design import Design
-from infimum.certification.selection import select
-from infimum.measured import measured_beside
+from infimum.certification._candidates import stratified_bound
+from infimum.certification._design import Design
+from infimum.certification._selection import select
+from infimum.shift import _two_sample as two_sample
+from infimum.shift import exchangeability
+from infimum.shift._measured import measured_beside
 from infimum.testing import assert_reliable
 
 DRAWS = 100

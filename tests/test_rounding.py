@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from reports import toy_assessment
 
 from infimum import Outputs
-from infimum.gates import target_gate
+from infimum._rounding import estimated, floor4, floored, interval, percent, unrounded
+from infimum.gates._gates import target_gate
 from infimum.report.html import to_html
 from infimum.report.markdown import to_markdown
-from infimum.rounding import estimated, floor4, floored, interval, percent, unrounded
 from infimum.testing import assert_reliable
 
 PROBABILITIES = st.floats(0, 1)

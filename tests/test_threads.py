@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from infimum.threads import read_ahead
+from infimum._threads import read_ahead
 
 
 def test_items_come_in_order_and_an_error_where_it_belongs() -> None:

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from infimum.evaluation.published import TABLE_I
+from infimum.study.published import TABLE_I
 
 DOCS = Path(__file__).parents[1]
 PAGES = ("index.md", "what-lambda-is.md", "faq.md", "comparison.md")

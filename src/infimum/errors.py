@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infimum.plain_text import in_brief
+from infimum._text import in_brief
 
 
 class InputError(ValueError):

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from infimum.checks import Array, check_finite, check_matrix, check_numbers, check_vector
+from infimum._checks import Array, check_finite, check_matrix, check_numbers, check_vector
+from infimum._text import listed
 from infimum.errors import InputError
-from infimum.files import array_names, read_arrays, write_npz, write_safetensors
-from infimum.plain_text import listed
+from infimum.io.files import array_names, read_arrays, write_npz, write_safetensors
 
 
 @dataclass(frozen=True, eq=False)

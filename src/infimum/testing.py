@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from infimum._checks import Real, exact_fraction
+from infimum._rounding import floor4, percent, unrounded
+from infimum._text import printable
 from infimum.bounds import Bound, clopper_pearson
-from infimum.bounds.exchangeability import exchangeability_of_others
-from infimum.checks import Real, exact_fraction
 from infimum.errors import InputError
-from infimum.gates import LABEL_ANEW, fewest_without_errors, what_would_do
-from infimum.identity import unlabelled_rows
-from infimum.labelled_sets import without_copies
-from infimum.measured import Measured, measured_beside
-from infimum.outputs import Outputs, check_one_network, check_outputs
-from infimum.plain_text import printable
-from infimum.rounding import floor4, percent, unrounded
+from infimum.gates._gates import LABEL_ANEW, fewest_without_errors, what_would_do
+from infimum.identity.labelled_sets import without_copies
+from infimum.identity.shared import unlabelled_rows
+from infimum.outputs._outputs import Outputs, check_one_network, check_outputs
+from infimum.shift._exchangeability import exchangeability_of_others
+from infimum.shift._measured import Measured, measured_beside
 
 
 def assert_reliable(
@@ -32,7 +32,7 @@ def assert_reliable(
     1 − confidence, for every number of labels. Returns the bound.
 
     Whether they were drawn alike cannot be seen from the labelled inputs alone. With `operation`, outputs of
-    operational inputs (no labels needed), the assertion also fails where `bounds.exchangeability` finds that
+    operational inputs (no labels needed), the assertion also fails where `shift.exchangeability` finds that
     the two differ, or where it has labels that show it to be less accurate, as `require_alike` in infimum.toml
     does; alike sets fail each of the two tests with probability at most 0.01. Rows of equal ids are one input: they
     count once, and are left out of the operation.

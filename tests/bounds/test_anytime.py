@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from infimum import InputError
 from infimum.bounds import anytime, anytime_sequence, clopper_pearson
-from infimum.bounds.anytime import bound_of_counts, log_capital
+from infimum.bounds._anytime import bound_of_counts, log_capital
 
 
 @pytest.mark.parametrize("accuracy", [0.6, 0.9, 0.99])

@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from infimum import InputError
 from infimum.bounds import betting, betting_bounds, betting_sequence, clopper_pearson
-from infimum.bounds.betting import lowest_mean, lowest_so_far, stakes
+from infimum.bounds._betting import lowest_mean, lowest_so_far, stakes
 
 RUNS = 500
 MOST_MISSES = int(binom.ppf(1 - 1e-4, RUNS, 0.05))

@@ -14,13 +14,13 @@ from infimum.bounds import (
     marginal_conformal,
     marginal_conformal_of_counts,
 )
-from infimum.bounds.base import LABELS_RIGHT
-from infimum.bounds.clopper_pearson import successes_of
-from infimum.bounds.label_errors import LabelErrors
-from infimum.certification.certify import certify
-from infimum.certification.design import Design
-from infimum.certification.labelled import Labelled
-from infimum.certification.sequence import Sequence
+from infimum.bounds._bound import LABELS_RIGHT
+from infimum.bounds._clopper_pearson import successes_of
+from infimum.bounds._label_errors import LabelErrors
+from infimum.certification._certify import certify
+from infimum.certification._design import Design
+from infimum.certification._labelled import Labelled
+from infimum.certification._sequence import Sequence
 from infimum.conformal import Margin, calibrate
 from infimum.testing import assert_reliable
 
@@ -96,7 +96,7 @@ def test_anytime_has_that_many_fewer_at_every_time() -> None:
 
 
 def _bound(k: int, n: int) -> float:
-    from infimum.bounds.anytime import bound_of_counts
+    from infimum.bounds._anytime import bound_of_counts
 
     return float(bound_of_counts(k, n, 0.95))
 

@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from infimum import InputError
 from infimum.bounds import allocate, clopper_pearson, stratified
-from infimum.bounds.constrained import constrained_rates, log_likelihood, mean_after_drop
+from infimum.bounds._constrained import constrained_rates, log_likelihood, mean_after_drop
 
 W = np.array([0.5, 0.3, 0.15, 0.05])
 LEVELS = np.array([0.995, 0.96, 0.85, 0.6])

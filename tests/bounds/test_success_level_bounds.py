@@ -15,7 +15,7 @@ from infimum.bounds import (
     marginal_conformal_of_counts,
     runner_up_counts,
 )
-from infimum.bounds.marginal_conformal import _grid
+from infimum.bounds._marginal_conformal import _grid
 from infimum.conformal import LAC, Margin, calibrate
 
 

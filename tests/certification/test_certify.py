@@ -12,13 +12,13 @@ from scipy.stats import binom
 
 from infimum import InputError, Outputs
 from infimum.bounds import clopper_pearson, prediction_powered
-from infimum.certification.candidates import ASYMPTOTIC, METHODS, stratified_bound
-from infimum.certification.certificate import Certificate
-from infimum.certification.certify import certify
-from infimum.certification.design import Design
-from infimum.certification.labelled import Labelled
-from infimum.certification.levels import fit_levels
-from infimum.certification.selection import select
+from infimum.certification._candidates import ASYMPTOTIC, METHODS, stratified_bound
+from infimum.certification._certificate import Certificate
+from infimum.certification._certify import certify
+from infimum.certification._design import Design
+from infimum.certification._labelled import Labelled
+from infimum.certification._levels import fit_levels
+from infimum.certification._selection import select
 from infimum.conformal import calibrate
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from infimum import InputError, Outputs
-from infimum.certification.design import read_design
-from infimum.certification.labelled import Labelled
-from infimum.csv_files import read_csv, write_csv
+from infimum.certification._design import read_design
+from infimum.certification._labelled import Labelled
+from infimum.io.csv_files import read_csv, write_csv
 
 GOOD = {
     "id": ["a", "b", "c", "d"],

@@ -12,9 +12,9 @@ from conftest_types import Toy
 
 from infimum import InputError, Outputs
 from infimum.bounds import anytime
-from infimum.certification.planning import SUCCESSES, Plan, plan
-from infimum.certification.power import labels_needed, power
-from infimum.certification.rehearsal import World, moved, rehearsed, stopping_times
+from infimum.certification._planning import SUCCESSES, Plan, plan
+from infimum.certification._power import labels_needed, power
+from infimum.certification._rehearsal import World, moved, rehearsed, stopping_times
 from infimum.report.power_curve import to_svg
 
 
@@ -67,8 +67,8 @@ def test_rehearsal_of_useless_levels_gives_the_power_of_the_binomial() -> None:
 
 
 def test_rehearsal_with_levels(monkeypatch: pytest.MonkeyPatch, data: tuple[Outputs, Outputs]) -> None:
-    monkeypatch.setattr("infimum.certification.planning.DRAWS", 20)
-    monkeypatch.setattr("infimum.certification.planning.POINTS", 4)
+    monkeypatch.setattr("infimum.certification._planning.DRAWS", 20)
+    monkeypatch.setattr("infimum.certification._planning.POINTS", 4)
     cal, ops = data
     made = plan(target=0.6, expected=0.75, operation=ops, calibration=cal)
     names = [m.method for m in made.methods]

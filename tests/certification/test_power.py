@@ -8,8 +8,8 @@ from scipy.stats import binom
 
 from infimum import InputError
 from infimum.bounds import clopper_pearson
-from infimum.bounds.clopper_pearson import binomial_lower
-from infimum.certification.power import fewest_labels, labels_needed, power
+from infimum.bounds._clopper_pearson import binomial_lower
+from infimum.certification._power import fewest_labels, labels_needed, power
 
 
 def brute(most: int, target: float, expected: float, confidence: float) -> np.ndarray:

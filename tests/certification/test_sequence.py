@@ -12,11 +12,11 @@ from scipy.stats import binom
 
 from infimum import InputError, Outputs
 from infimum.bounds import anytime, stratified
-from infimum.certification.design import Design
-from infimum.certification.labelled import Labelled
-from infimum.certification.sequence import Sequence
-from infimum.certification.sequence_file import add_to_state, load_sequence
-from infimum.content import sealed
+from infimum.certification._design import Design
+from infimum.certification._labelled import Labelled
+from infimum.certification._sequence import Sequence
+from infimum.certification._sequence_file import add_to_state, load_sequence
+from infimum.io.content import sealed
 
 
 def batch(start: int, n: int, correct: object = 1, **others: object) -> Labelled:

@@ -12,8 +12,8 @@ from command_line import infimum
 from conftest_types import Toy
 
 from infimum import Outputs
-from infimum.certification.certificate import Certificate
-from infimum.certification.planning import Plan
+from infimum.certification._certificate import Certificate
+from infimum.certification._planning import Plan
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""`infimum check` and `assess --junit`: gates, exit codes, and a budget file that is wrong."""
+"""`infimum check` and `assess --junit`: gates, exit codes, and a check file that is wrong."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ seed = 1
         ('"cal.npz"', '"/dev/zero"', "/dev/zero is a pipe, socket or device"),
     ],
 )
-def test_a_wrong_budget_is_one_line_and_exit_code_2(
+def test_a_wrong_check_file_is_one_line_and_exit_code_2(
     here: Path, old: str, new: str, message: str, infimum: Run
 ) -> None:
     assert old in BASIC
@@ -249,13 +249,13 @@ def test_a_word_that_the_method_does_not_know(here: Path) -> None:
     assert "'never'" in done.stderr
 
 
-def test_a_folder_in_place_of_the_budget(here: Path, infimum: Run) -> None:
+def test_a_folder_in_place_of_the_check_file(here: Path, infimum: Run) -> None:
     done = infimum("check", ".", cwd=here)
     assert done.returncode == 2
     assert "name the TOML file in it, as infimum.toml" in done.stderr
 
 
-def test_no_budget_file(tmp_path: Path, infimum: Run) -> None:
+def test_no_check_file(tmp_path: Path, infimum: Run) -> None:
     done = infimum("check", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (2, "infimum: infimum.toml does not exist\n")
 

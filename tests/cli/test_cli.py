@@ -17,7 +17,7 @@ from conftest_types import Toy
 
 from infimum import Assessment, Outputs
 from infimum.conformal import Calibration, calibrate
-from infimum.csv_files import read_csv
+from infimum.io.csv_files import read_csv
 
 
 @pytest.fixture(scope="module")

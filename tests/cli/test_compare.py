@@ -11,7 +11,7 @@ from command_line import Run
 from conftest_types import Toy
 
 from infimum import Comparison, Outputs, assess
-from infimum.content import sealed
+from infimum.io.content import sealed
 
 
 @pytest.fixture(scope="module")

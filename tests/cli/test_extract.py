@@ -129,7 +129,7 @@ def test_preprocess_and_settings(network, tmp_path, monkeypatch):
 def test_resume_refuses_another_model(network, tmp_path, monkeypatch):
     data(tmp_path / "x.npz")
     command = ("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz", "--batch-size", 10)
-    from infimum.models import extraction
+    from infimum.models import _extraction as extraction
 
     monkeypatch.setattr(extraction, "CHUNK_BYTES", 1)
     x = np.load(tmp_path / "x.npz")

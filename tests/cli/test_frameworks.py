@@ -14,7 +14,7 @@ from command_line import call
 
 import infimum
 from infimum import Assessment, Head, InputError, Outputs
-from infimum.rounding import floor4
+from infimum._rounding import floor4
 
 torch = pytest.importorskip("torch", reason="PyTorch is an optional extra")
 

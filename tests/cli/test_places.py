@@ -222,40 +222,40 @@ def test_reports_and_studies(tmp_path: Path, inside: Any) -> None:
 KEYS = ("calibration", "operation", "tuning", "head", "manifold_data", "baseline")
 
 
-@pytest.mark.parametrize("key", [*KEYS, "the budget"])
-def test_no_report_of_a_budget_replaces_what_it_names(key: str, tmp_path: Path, inside: Any) -> None:
+@pytest.mark.parametrize("key", [*KEYS, "the check file"])
+def test_no_report_of_a_check_file_replaces_what_it_names(key: str, tmp_path: Path, inside: Any) -> None:
     names = {key: f"{key}.npz" for key in KEYS}
     (tmp_path / "sub").mkdir()
     for name in (*names.values(), "sub/assessment.json"):
         (tmp_path / name).write_bytes(b"kept")
     lines = [*(f'{key} = "{name}"' for key, name in names.items()), "tolerance = 0.1", "target = 0.5"]
     table = "\n".join(["[[network]]", 'name = "n"', *lines])
-    budget = tmp_path / "infimum.toml"
+    file_of_networks = tmp_path / "infimum.toml"
     file = names.get(key, "infimum.toml")
-    budget.write_text(f'junit = "{file}"\n{table}')
-    label = key if key == "the budget" else f"{key} of 'n'"
+    file_of_networks.write_text(f'junit = "{file}"\n{table}')
+    label = key if key == "the check file" else f"{key} of 'n'"
     assert f"{file} is an input too ({label})" in inside("check", {})
-    if key != "the budget":
+    if key != "the check file":
         os.link(tmp_path / file, tmp_path / "hard.xml")
-        budget.write_text(f'junit = "hard.xml"\n{table}')
+        file_of_networks.write_text(f'junit = "hard.xml"\n{table}')
         assert f"is an input too ({label})" in inside("check", {})
         if key != "baseline":  # which is refused in all of the folder
             (tmp_path / "o" / "n").mkdir(parents=True)
             (tmp_path / "o" / "n" / "report.md").write_bytes(b"kept")
-            budget.write_text(f'out = "o"\n{table}'.replace(f'"{file}"', '"o/n/report.md"'))
+            file_of_networks.write_text(f'out = "o"\n{table}'.replace(f'"{file}"', '"o/n/report.md"'))
             assert f"is an input too ({label})" in inside("check", {})
 
 
-def test_the_reports_of_a_budget_are_different_files(tmp_path: Path, inside: Any) -> None:
-    budget = tmp_path / "infimum.toml"
+def test_the_reports_of_a_check_file_are_different_files(tmp_path: Path, inside: Any) -> None:
+    file_of_networks = tmp_path / "infimum.toml"
     table = '[[network]]\nname = "n"\ncalibration = "c"\noperation = "o"\ntarget = 0.5\n'
     for junit in ("r/n/assessment.json", "r/Summary.md"):
-        budget.write_text(f'out = "r"\njunit = "{junit}"\n{table}')
+        file_of_networks.write_text(f'out = "r"\njunit = "{junit}"\n{table}')
         assert "would be lost; name another file" in inside("check", {})
 
 
 @pytest.mark.parametrize("link", ["o/n", "o/n/report.md", "o/summary.md"])
-def test_a_budget_writes_through_no_link(link: str, tmp_path: Path, inside: Any) -> None:
+def test_a_check_file_writes_through_no_link(link: str, tmp_path: Path, inside: Any) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "file").write_bytes(b"kept")
     (tmp_path / link).parent.mkdir(parents=True)
@@ -269,7 +269,7 @@ def test_a_budget_writes_through_no_link(link: str, tmp_path: Path, inside: Any)
 @pytest.mark.parametrize("out", ["x.npz", "x.parquet"])
 def test_parts_are_written_through_no_link(out: str, tmp_path: Path) -> None:
     from infimum import InputError
-    from infimum.models.parts import PartFolder
+    from infimum.models._parts import PartFolder
 
     place = tmp_path / ("x.npz.parts" if out == "x.npz" else out)
     place.mkdir()

@@ -17,9 +17,9 @@ from command_line import CODE, Run
 from conftest_types import Toy
 
 from infimum import Outputs
+from infimum._text import MOST
 from infimum.cli import console
 from infimum.cli.console import transliterated
-from infimum.plain_text import MOST
 
 CERTIFY = "certify --labels cal.npz --target"
 VERDICTS = {f"{CERTIFY} 0.5": 0, f"{CERTIFY} 0.999": 1, f"{CERTIFY} 7": 2}
@@ -147,7 +147,7 @@ WHILE_LOADING = (
 
 
 @pytest.mark.parametrize(
-    "module", ["typer", "infimum.cli.assess", "infimum.errors", "rich", "infimum.outputs"]
+    "module", ["typer", "infimum.cli.assess", "infimum.errors", "rich", "infimum.outputs._outputs"]
 )
 def test_ctrl_c_while_it_loads_is_one_line(module: str, here: Path) -> None:
     command = ["--help"] if module == "rich" else [*CERTIFY.split(), "0.5"]

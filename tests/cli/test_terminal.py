@@ -98,12 +98,20 @@ run()
 @pytest.mark.parametrize(
     ("where", "command", "said"),
     [
-        ("infimum.outputs.Outputs.load", ("assess", "--calibration", "c.npz", "--operation", "o.npz"), None),
-        ("infimum.outputs.Outputs.load", ("compare", "--operation", "a.npz", "--operation", "b.npz"), None),
-        ("infimum.budget.load_budget", ("check",), None),
-        ("infimum.results.Assessment.load", ("report", "."), None),
         (
-            "infimum.evaluation.study.reproduce",
+            "infimum.outputs._outputs.Outputs.load",
+            ("assess", "--calibration", "c.npz", "--operation", "o.npz"),
+            None,
+        ),
+        (
+            "infimum.outputs._outputs.Outputs.load",
+            ("compare", "--operation", "a.npz", "--operation", "b.npz"),
+            None,
+        ),
+        ("infimum.gates._check_file.load_check_file", ("check",), None),
+        ("infimum.assessment._results.Assessment.load", ("report", "."), None),
+        (
+            "infimum.study.study.reproduce",
             ("reproduce", "--out", "study"),
             "interrupted: finished stages are kept in study; the same command goes on there",
         ),

@@ -25,7 +25,7 @@ from infimum import (
     compare_assessments,
 )
 from infimum.bounds import Bound
-from infimum.bounds.clopper_pearson import successes_of
+from infimum.bounds._clopper_pearson import successes_of
 from infimum.report.comparison.html import to_html
 from infimum.report.comparison.markdown import to_markdown
 

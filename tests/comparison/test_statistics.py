@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom, binomtest, t
 
 from infimum import Outputs
-from infimum.comparison.levels import levels_by
-from infimum.comparison.statistics import (
+from infimum.comparison._levels import levels_by
+from infimum.comparison._statistics import (
     SIGN_SHARE,
     holm,
     mcnemar,

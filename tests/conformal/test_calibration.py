@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 from infimum import InputError
 from infimum.conformal import APS, LAC, RAPS, SAPS, Calibration, Margin, Score, TopK, calibrate
-from infimum.content import checksum
+from infimum.io.content import checksum
 
 SCORES = [LAC(), APS(), RAPS(0.01, 1), SAPS(0.2), TopK(), Margin()]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from infimum import InputError
 from infimum.conformal import LAC, calibrate
-from infimum.conformal.draws import GAP, row_draws, uniform_draws
+from infimum.conformal._draws import GAP, row_draws, uniform_draws
 
 
 @given(

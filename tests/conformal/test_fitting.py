@@ -7,7 +7,7 @@ import pytest
 
 from infimum import InputError
 from infimum.conformal import LAC, RAPS, calibrate
-from infimum.conformal.fitting import true_ranks, tune_k_reg
+from infimum.conformal._fitting import true_ranks, tune_k_reg
 
 
 def test_ranks_break_ties_by_the_lower_index() -> None:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from strategies import problems
 
 from infimum.conformal import APS, LAC, RAPS, Score, calibrate
-from infimum.conformal.draws import uniform_draws
-from infimum.conformal.left_out import calibration_rows, left_out_counts
+from infimum.conformal._draws import uniform_draws
+from infimum.conformal._left_out import calibration_rows, left_out_counts
 
 
 @settings(deadline=None)

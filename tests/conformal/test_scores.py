@@ -10,7 +10,7 @@ import pytest
 
 from infimum import InputError
 from infimum.conformal import APS, LAC, RAPS, SAPS, Margin, Score, TopK, calibrate, score_named
-from infimum.conformal.scores import keys
+from infimum.conformal._scores import keys
 
 # METHOD §2: figures on which TorchCP, MAPIE and puncc agree (penalty 0.1, u = 0.75).
 P = np.array(

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infimum.conformal.search import count_below, padded
+from infimum.conformal._search import count_below, padded
 
 FEW = st.sampled_from([-np.inf, -1.0, -0.0, 0.0, 1e-300, 0.5, 1.0, np.inf])
 

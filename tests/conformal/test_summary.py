@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from infimum import InputError
 from infimum.conformal import APS, LAC, RAPS, Calibration, LambdaSummary, Margin, calibrate
-from infimum.content import sealed
+from infimum.io.content import sealed
 
 
 def summarised(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from infimum.conformal import calibrate
-from infimum.conformal.temperature import fit_temperature
+from infimum.conformal._temperature import fit_temperature
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1e-3, 1.0, 1000.0, 1e9, 1e290])

@@ -10,9 +10,9 @@ import pytest
 
 from infimum import InputError
 from infimum.data import open_data
-from infimum.data.arrays import PackedArray
-from infimum.mapped import map_npz
-from infimum.stored import StoredArray
+from infimum.data._arrays import PackedArray
+from infimum.io.lazily import map_npz
+from infimum.io.stored import StoredArray
 
 X = np.arange(7 * 3, dtype=np.float32).reshape(7, 3)
 Y = np.array([0, 1, 2, 0, 1, 2, 0])
@@ -145,7 +145,7 @@ def test_fingerprints_tell_changed_data(tmp_path):
 
 
 def test_text_that_is_not_utf8_has_a_hash():
-    from infimum.hashing import input_hashes
+    from infimum.identity.hashing import input_hashes
 
     hashes = input_hashes(np.array(["a\udcff", "a\udcfe", "a\udcff"]))
     assert hashes[0] == hashes[2] != hashes[1]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from infimum import InputError
-from infimum.data.pictures import check_pictures, holds_pictures, pictures
+from infimum.data._pictures import check_pictures, holds_pictures, pictures
 from infimum.errors import MissingExtraError
 
 Image = pytest.importorskip("PIL.Image", reason="pictures are made with Pillow")

@@ -14,7 +14,6 @@ from infimum import InputError, Outputs
 from infimum.estimators import (
     Estimate,
     average_confidence,
-    base,
     calibrated_confidence,
     difference_of_confidences,
     estimate,
@@ -22,6 +21,7 @@ from infimum.estimators import (
     success_level,
     thresholded_confidence,
 )
+from infimum.estimators import _estimate as base
 
 
 def by_entropy(calibration: Outputs, operation: Outputs, *, seed: int = 0) -> Estimate:

@@ -13,12 +13,12 @@ from scipy.stats import entropy
 
 from infimum import Outputs
 from infimum.conformal import LambdaSummary, calibrate
-from infimum.conformal.left_out import left_out_counts
-from infimum.conformal.temperature import fit_temperature
-from infimum.estimators import scaling
-from infimum.estimators.base import operation_error
-from infimum.estimators.isotonic import isotonic_values, recalibrated
-from infimum.estimators.success_level import left_out_ranks, recalibrated_lambda
+from infimum.conformal._left_out import left_out_counts
+from infimum.conformal._temperature import fit_temperature
+from infimum.estimators import _scaling as scaling
+from infimum.estimators._estimate import operation_error
+from infimum.estimators._isotonic import isotonic_values, recalibrated
+from infimum.estimators._success_level import left_out_ranks, recalibrated_lambda
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0])

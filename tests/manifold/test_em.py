@@ -9,8 +9,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
-from infimum.manifold.em import Fitted, fit_full
-from infimum.manifold.gmm import RIDGE, starting_point
+from infimum.manifold._em import Fitted, fit_full
+from infimum.manifold._gmm import RIDGE, starting_point
 
 
 def relu_classes(spread: float, n: int = 1500, d: int = 24) -> tuple[np.ndarray, np.ndarray]:

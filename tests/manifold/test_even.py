@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from infimum import Head, Stopping
 from infimum.conformal import calibrate
 from infimum.manifold import GaussianMixture, ManifoldFit
-from infimum.manifold.even import MOST_CLASSES, gaps_first
-from infimum.sampling import sample_lambda
+from infimum.manifold._even import MOST_CLASSES, gaps_first
+from infimum.manifold._sampling import sample_lambda
 
 
 @given(seed=st.integers(0, 2**32 - 1), rank=st.integers(1, 12), n_classes=st.integers(1, 12))

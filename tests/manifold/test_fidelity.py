@@ -21,7 +21,7 @@ from infimum.manifold import (
     fit_tree,
     log_density,
 )
-from infimum.manifold.density import BANDWIDTHS
+from infimum.manifold._density import BANDWIDTHS
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,12 @@ import pytest
 from conftest_types import Toy
 
 from infimum import Assessment, InputError, Outputs, Stopping, assess
-from infimum.checks import Array
+from infimum._checks import Array
 from infimum.conformal import calibrate
-from infimum.manifold import Fidelity, Manifold, fit_gmm, fit_kernel, held_out
-from infimum.manifold.fidelity import fidelity
-from infimum.manifold.held_out import HALF, drawn_by_weight, held_out_fidelity
+from infimum.manifold import Fidelity, Manifold, fit_gmm, fit_kernel
+from infimum.manifold import _held_out as held_out
+from infimum.manifold._fidelity import fidelity
+from infimum.manifold._held_out import HALF, drawn_by_weight, held_out_fidelity
 
 STOP = Stopping("samples", max_samples=4000, batch=2000)
 

@@ -12,7 +12,6 @@ from infimum.conformal import calibrate
 from infimum.head import HeadFunction
 from infimum.manifold import (
     Manifold,
-    class_gaussians,
     fit_class_gaussians,
     fit_gmm,
     fit_kernel,
@@ -20,8 +19,9 @@ from infimum.manifold import (
     fit_tree,
     log_density,
 )
-from infimum.manifold.base import square_root
-from infimum.sampling import sample_lambda
+from infimum.manifold import _class_gaussians as class_gaussians
+from infimum.manifold._manifold import square_root
+from infimum.manifold._sampling import sample_lambda
 
 
 @pytest.fixture(scope="module")
@@ -295,9 +295,9 @@ def test_a_mixture_beyond_the_memory_is_refused_before_it_is_begun(monkeypatch: 
     x = np.random.default_rng(0).normal(size=(90, 20))
     y = np.arange(90) % 3
     # Five arrays of 3 × 20 × 20 numbers of 8 bytes.
-    monkeypatch.setattr("infimum.manifold.gmm.physical_memory", lambda: 48_000)
+    monkeypatch.setattr("infimum.manifold._gmm.physical_memory", lambda: 48_000)
     assert fit_gmm(x, y).fit.components == 3
-    monkeypatch.setattr("infimum.manifold.gmm.physical_memory", lambda: 47_999)
+    monkeypatch.setattr("infimum.manifold._gmm.physical_memory", lambda: 47_999)
     with pytest.raises(InputError, match="use the covariance diag, or class-gaussians with shrunk"):
         fit_gmm(x, y)
     assert fit_gmm(x, y, covariance="diag").fit.components == 3

@@ -18,10 +18,10 @@ from infimum.manifold import (
     fit_gmm,
     log_density,
     select_manifold,
-    selection,
 )
-from infimum.manifold.by_name import fit_manifold
-from infimum.manifold.selection import CANDIDATES, DEFAULT, FAR, _Directions, _Trial
+from infimum.manifold import _selection as selection
+from infimum.manifold._by_name import fit_manifold
+from infimum.manifold._selection import CANDIDATES, DEFAULT, FAR, _Directions, _Trial
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from scipy.special import expit, log_softmax, softmax
 from infimum.errors import InputError
 from infimum.head import Head, HeadFunction
 from infimum.models import NetworkAdapter
-from infimum.models.callable_model import cut_callable
+from infimum.models._callable_model import cut_callable
 
 rng = np.random.default_rng(0)
 W, B = rng.normal(size=(3, 5)), rng.normal(size=3)

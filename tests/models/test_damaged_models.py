@@ -11,7 +11,7 @@ import pytest
 
 from infimum import InputError
 from infimum.models import load
-from infimum.models.at_fault import LONGEST, at_fault
+from infimum.models._at_fault import LONGEST, at_fault
 
 X = np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32)
 # Keras itself turns torch tensors into arrays with np.array(tensor), which numpy 2 warns about.

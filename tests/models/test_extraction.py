@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 
 from infimum import Head, InputError, Outputs
-from infimum.data.images import ImageOptions
-from infimum.files import read_arrays
-from infimum.identity import shared_rows
-from infimum.mapped import map_npz
-from infimum.models import Cut, NetworkAdapter, extract, extraction
-from infimum.models.parts import PartFolder
-from infimum.rows import Rows
+from infimum.data._images import ImageOptions
+from infimum.identity.rows import Rows
+from infimum.identity.shared import shared_rows
+from infimum.io.files import read_arrays
+from infimum.io.lazily import map_npz
+from infimum.models import Cut, NetworkAdapter, extract
+from infimum.models import _extraction as extraction
+from infimum.models._parts import PartFolder
 
 W = np.random.default_rng(5).normal(size=(3, 4))
 X = np.random.default_rng(6).normal(size=(50, 4)).astype(np.float32)
@@ -222,7 +223,8 @@ def test_half_a_chunk_and_a_missing_one(tmp_path):
 KILLED_WHILE_WRITING = """
 import os, signal, sys
 import numpy as np
-from infimum.models import Cut, NetworkAdapter, assembly, extract
+from infimum.models import Cut, NetworkAdapter, extract
+from infimum.models import _assembly as assembly
 def half(path, *_):
     path.write_bytes(b"half")
     os.kill(os.getpid(), signal.SIGKILL)
@@ -234,7 +236,7 @@ extract(NetworkAdapter(cut), sys.argv[1], sys.argv[2], settings={"model": "one"}
 
 @pytest.mark.parametrize("kind", ["o.npz", "o.safetensors"])
 def test_nothing_is_left_of_a_run_that_was_killed_while_it_wrote_its_file(tmp_path, kind):
-    pytest.importorskip("infimum.replacing", reason="what a killed process left is swept away there")
+    pytest.importorskip("infimum.io.replacing", reason="what a killed process left is swept away there")
     np.save(tmp_path / "x.npy", X)
     command = [sys.executable, "-c", KILLED_WHILE_WRITING, "x.npy", kind]
     path = str(Path(extraction.__file__).parents[2])
@@ -485,8 +487,9 @@ def test_bad_images_are_skipped_and_counted(tmp_path):
 KILLED_RUN = """
 import sys, time
 import numpy as np
-from infimum.models import Cut, NetworkAdapter, extract, extraction
-from infimum.models.parts import PartFolder
+from infimum.models import Cut, NetworkAdapter, extract
+from infimum.models import _extraction as extraction
+from infimum.models._parts import PartFolder
 chunk, calls = int(sys.argv[3]), 0
 extraction.CHUNK_BYTES = 8 * (3 + 4) * chunk  # three logits and four features a row
 def forward(inputs):

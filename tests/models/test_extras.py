@@ -5,9 +5,9 @@ import sys
 import pytest
 
 from infimum.errors import InputError, MissingExtraError
-from infimum.models.keras_model import cut_keras
-from infimum.models.onnx_file import cut_onnx
-from infimum.models.sklearn_model import cut_sklearn
+from infimum.models._keras.model import cut_keras
+from infimum.models._onnx.file import cut_onnx
+from infimum.models._sklearn.model import cut_sklearn
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_functions_that_fail_are_named():
     with pytest.raises(InputError, match="preprocess 'divide' failed: ZeroDivisionError"):
         load(lambda x: x @ W).outputs(X, preprocess=divide)
     pytest.importorskip("torch", reason="PyTorch is an optional extra")
-    from infimum.models.torch_files import build
+    from infimum.models._torch.files import build
 
     def factory():
         raise RuntimeError("no such layer")

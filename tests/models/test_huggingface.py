@@ -13,7 +13,7 @@ transformers = pytest.importorskip("transformers", reason="transformers is an op
 
 from infimum import Head, InputError  # noqa: E402
 from infimum.models import NetworkAdapter  # noqa: E402
-from infimum.models.huggingface import cut_huggingface  # noqa: E402
+from infimum.models._huggingface import cut_huggingface  # noqa: E402
 
 torch.set_num_threads(1)
 SMALL = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}

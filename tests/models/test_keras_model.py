@@ -10,7 +10,7 @@ from scipy.special import expit, log_softmax, softmax
 from infimum.errors import InputError
 from infimum.head import Head, HeadFunction
 from infimum.models import NetworkAdapter
-from infimum.models.keras_model import cut_keras
+from infimum.models._keras.model import cut_keras
 
 torch = pytest.importorskip("torch", reason="Keras runs on torch here")
 os.environ["KERAS_BACKEND"] = "torch"

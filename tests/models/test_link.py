@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from infimum.models.link import find_link
+from infimum.models._link import find_link
 
 
 def softmax(z):

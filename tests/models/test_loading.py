@@ -14,8 +14,8 @@ import pytest
 
 from infimum import InputError
 from infimum.models import Cut, NetworkAdapter, load
-from infimum.models.functions import find_function
-from infimum.models.recognition import framework_of_object, framework_of_path
+from infimum.models._functions import find_function
+from infimum.models._recognition import framework_of_object, framework_of_path
 
 
 def zipped(path, *names):

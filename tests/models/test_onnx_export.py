@@ -7,7 +7,7 @@ import pytest
 
 from infimum.head import Head
 from infimum.models import NetworkAdapter
-from infimum.models.onnx_file import cut_onnx
+from infimum.models._onnx.file import cut_onnx
 
 torch = pytest.importorskip("torch", reason="torch is an optional extra")
 pytest.importorskip("onnxruntime", reason="onnxruntime is an optional extra")

@@ -7,7 +7,7 @@ from scipy.special import softmax
 from infimum.errors import InputError
 from infimum.head import Head, HeadFunction
 from infimum.models import NetworkAdapter
-from infimum.models.onnx_file import cut_onnx
+from infimum.models._onnx.file import cut_onnx
 
 onnx = pytest.importorskip("onnx", reason="onnx is an optional extra")
 ort = pytest.importorskip("onnxruntime", reason="onnxruntime is an optional extra")

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from infimum.errors import InputError
-from infimum.models import NetworkAdapter, onnx_graph, onnx_load, onnx_session
-from infimum.models.onnx_file import cut_onnx
+from infimum.models import NetworkAdapter
+from infimum.models._onnx import graph as onnx_graph
+from infimum.models._onnx import load as onnx_load
+from infimum.models._onnx import session as onnx_session
+from infimum.models._onnx.file import cut_onnx
 
 onnx = pytest.importorskip("onnx", reason="onnx is an optional extra")
 ort = pytest.importorskip("onnxruntime", reason="onnxruntime is an optional extra")

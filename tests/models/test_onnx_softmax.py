@@ -13,7 +13,8 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 from infimum import Head, InputError  # noqa: E402
 from infimum.models import load  # noqa: E402
-from infimum.models.onnx_graph import End, Graph  # noqa: E402
+from infimum.models._onnx.graph import Graph  # noqa: E402
+from infimum.models._onnx.layer import End  # noqa: E402
 
 node = helper.make_node
 RNG = np.random.default_rng(0)

@@ -10,8 +10,8 @@ from sklearn.neural_network import MLPClassifier
 
 from infimum.conformal import RAPS, calibrate
 from infimum.manifold import fit_kernel
+from infimum.manifold._sampling import Stopping, sample_lambda
 from infimum.models import load
-from infimum.sampling import Stopping, sample_lambda
 
 torch = pytest.importorskip("torch", reason="torch is an optional extra")
 pytest.importorskip("onnxruntime", reason="onnxruntime is an optional extra")

@@ -24,7 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 from infimum.errors import InputError
 from infimum.head import Head, HeadFunction
 from infimum.models import NetworkAdapter
-from infimum.models.sklearn_model import cut_sklearn
+from infimum.models._sklearn.model import cut_sklearn
 
 X, Y3 = make_classification(300, 8, n_informative=5, n_classes=3, random_state=0)
 Y2 = (Y3 > 0).astype(int)

@@ -19,8 +19,8 @@ from infimum import Head, InputError  # noqa: E402
 from infimum.errors import MissingExtraError  # noqa: E402
 from infimum.head import HeadFunction  # noqa: E402
 from infimum.models import NetworkAdapter  # noqa: E402
-from infimum.models.torch_files import cut_torch_file  # noqa: E402
-from infimum.models.torch_module import cut_module  # noqa: E402
+from infimum.models._torch.files import cut_torch_file  # noqa: E402
+from infimum.models._torch.module import cut_module  # noqa: E402
 
 
 def check_cut(cut, logits, layer=None):

@@ -26,7 +26,7 @@ from torch_networks import (  # noqa: E402
 from infimum import Head, InputError  # noqa: E402
 from infimum.head import HeadFunction  # noqa: E402
 from infimum.models import NetworkAdapter  # noqa: E402
-from infimum.models.torch_module import cut_module  # noqa: E402
+from infimum.models._torch.module import cut_module  # noqa: E402
 
 
 def check_cut(module, expected, inputs=IMAGES, layer=None, **options):

@@ -17,11 +17,11 @@ from torch_networks import IMAGES, network, save_program  # noqa: E402
 from torch_zips import changed, records, write  # noqa: E402
 
 from infimum import InputError  # noqa: E402
-from infimum.models.torch_archive import Untrusted  # noqa: E402
-from infimum.models.torch_files import cut_torch_file  # noqa: E402
-from infimum.models.torch_operators import program_may_call  # noqa: E402
-from infimum.models.torch_program_file import load_program  # noqa: E402
-from infimum.models.torch_sizes import check_size  # noqa: E402
+from infimum.models._torch.archive import Untrusted  # noqa: E402
+from infimum.models._torch.files import cut_torch_file  # noqa: E402
+from infimum.models._torch.operators import program_may_call  # noqa: E402
+from infimum.models._torch.program_file import load_program  # noqa: E402
+from infimum.models._torch.sizes import check_size  # noqa: E402
 
 REFUSED = r"could run code with your rights; not read\. If you trust its author, pass trust=True \(--trust\)"
 

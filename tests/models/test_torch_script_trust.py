@@ -20,11 +20,11 @@ from torch_zips import changed, records, write  # noqa: E402
 
 from infimum import InputError  # noqa: E402
 from infimum.models import NetworkAdapter  # noqa: E402
-from infimum.models.torch_archive import Untrusted  # noqa: E402
-from infimum.models.torch_files import cut_torch_file  # noqa: E402
-from infimum.models.torch_operators import graph_may_hold  # noqa: E402
-from infimum.models.torch_script_file import load_script  # noqa: E402
-from infimum.models.torch_source import check_source  # noqa: E402
+from infimum.models._torch.archive import Untrusted  # noqa: E402
+from infimum.models._torch.files import cut_torch_file  # noqa: E402
+from infimum.models._torch.operators import graph_may_hold  # noqa: E402
+from infimum.models._torch.script_file import load_script  # noqa: E402
+from infimum.models._torch.source import check_source  # noqa: E402
 
 ROWS = np.random.default_rng(0).normal(size=(4, 5, 16)).astype(np.float32)
 IDS = np.random.default_rng(0).integers(1, 11, (4, 5))

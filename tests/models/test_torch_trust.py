@@ -20,8 +20,8 @@ from torch_networks import IMAGES, Network, network, save_program, save_script  
 
 from infimum import InputError  # noqa: E402
 from infimum.models import NetworkAdapter  # noqa: E402
-from infimum.models.torch_files import cut_torch_file  # noqa: E402
-from infimum.models.torch_run import OLDEST  # noqa: E402
+from infimum.models._torch.files import cut_torch_file  # noqa: E402
+from infimum.models._torch.run import OLDEST  # noqa: E402
 
 
 class Malicious:

@@ -9,7 +9,7 @@ import pytest
 from reports import HOSTILE, toy_assessment
 
 from infimum import Assessment
-from infimum.gates import Gate, gates_of
+from infimum.gates._gates import Gate, gates_of
 from infimum.report.gates import to_summary
 from infimum.report.junit import Suite
 

@@ -17,13 +17,13 @@ import pytest
 from reports import HOSTILE, hostile_assessment, toy_assessment
 
 from infimum import Assessment, InputError, Outputs, assess
+from infimum._rounding import floor4
 from infimum.bounds import Bound
 from infimum.report.charts.reliability import reliability_chart
 from infimum.report.charts.risk import risk_chart
 from infimum.report.charts.strips import class_strips
 from infimum.report.html import to_html
 from infimum.report.markdown import to_markdown
-from infimum.rounding import floor4
 
 VOID = {"meta", "link", "img", "input", "br", "hr"}
 

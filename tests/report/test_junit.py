@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from reports import HOSTILE, toy_assessment
 
-from infimum.gates import Gate, gates_of, target_gate
+from infimum.gates._gates import Gate, gates_of, target_gate
 from infimum.report.junit import Suite, to_junit
 
 # What Ant's schema allows, which is the stricter of the two: children in this order, these attributes, all needed.

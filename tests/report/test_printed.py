@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from reports import toy_assessment
 
 from infimum import Assessment, Comparison, Outputs, compare_assessments
-from infimum.certification.certificate import Certificate
-from infimum.certification.certify import certify
-from infimum.certification.planning import plan
-from infimum.comparison.results import Network
-from infimum.diagnostics.base import Curves, Diagnostics, Proportion
-from infimum.estimators.side_by_side import Estimates, estimate
-from infimum.gates import gates_of
+from infimum.assessment._diagnostics.records import Curves, Diagnostics, Proportion
+from infimum.certification._certificate import Certificate
+from infimum.certification._certify import certify
+from infimum.certification._planning import plan
+from infimum.comparison._results import Network
+from infimum.estimators._side_by_side import Estimates, estimate
+from infimum.gates._gates import gates_of
 from infimum.report import certificate, estimates
 from infimum.report import plan as plans
 from infimum.report.charts import risk_chart

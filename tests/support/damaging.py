@@ -26,7 +26,7 @@ import typer.main
 from mutants import mutant
 from sound_files import CASES, Case, make_files
 
-from infimum.certification.labelled import Labelled
+from infimum.certification._labelled import Labelled
 from infimum.cli.main import run
 
 SECONDS = 10

@@ -14,10 +14,10 @@ import numpy as np
 
 import infimum
 from infimum import Head, InputError, Outputs, bounds, conformal, estimators, manifold
-from infimum.certification.certify import certify
-from infimum.certification.labelled import Labelled
-from infimum.certification.planning import plan
-from infimum.certification.selection import select
+from infimum.certification._certify import certify
+from infimum.certification._labelled import Labelled
+from infimum.certification._planning import plan
+from infimum.certification._selection import select
 from infimum.monitor import RegionMap
 from infimum.testing import assert_reliable
 

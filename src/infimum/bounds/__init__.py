@@ -1,27 +1,25 @@
 """Certified lower bounds on Success(f), one file each: arrays in, `Bound` out."""
 
-from infimum.bounds.anytime import anytime, anytime_sequence
-from infimum.bounds.base import Bound, Estimate
-from infimum.bounds.betting import betting, betting_bounds, betting_sequence
-from infimum.bounds.choice import best, rehearse
-from infimum.bounds.class_profile import class_profile
-from infimum.bounds.clopper_pearson import clopper_pearson, clopper_pearson_per_class, wilson
-from infimum.bounds.confidence_floor import confidence_floor, confidence_floor_of_counts
-from infimum.bounds.conservative_bayes import conservative_bayes, conservative_confidence, conservative_pfd
-from infimum.bounds.exchangeability import Exchangeability, exchangeability
-from infimum.bounds.marginal_conformal import (
+from infimum.bounds._anytime import anytime, anytime_sequence
+from infimum.bounds._betting import betting, betting_bounds, betting_sequence
+from infimum.bounds._bound import Bound, Estimate
+from infimum.bounds._choice import best, rehearse
+from infimum.bounds._class_profile import class_profile
+from infimum.bounds._clopper_pearson import clopper_pearson, clopper_pearson_per_class, wilson
+from infimum.bounds._confidence_floor import confidence_floor, confidence_floor_of_counts
+from infimum.bounds._conservative_bayes import conservative_bayes, conservative_confidence, conservative_pfd
+from infimum.bounds._marginal_conformal import (
     marginal_conformal,
     marginal_conformal_of_counts,
     runner_up_counts,
 )
-from infimum.bounds.prediction_powered import prediction_powered
-from infimum.bounds.strata import Strata, allocate, strata
-from infimum.bounds.stratified import stratified
+from infimum.bounds._prediction_powered import prediction_powered
+from infimum.bounds._strata import Strata, allocate, strata
+from infimum.bounds._stratified import stratified
 
 __all__ = [
     "Bound",
     "Estimate",
-    "Exchangeability",
     "Strata",
     "allocate",
     "anytime",
@@ -38,7 +36,6 @@ __all__ = [
     "conservative_bayes",
     "conservative_confidence",
     "conservative_pfd",
-    "exchangeability",
     "marginal_conformal",
     "marginal_conformal_of_counts",
     "prediction_powered",

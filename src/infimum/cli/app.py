@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-import infimum
+from infimum._version import __version__
 from infimum.cli.assess import assess
 from infimum.cli.calibrate import calibrate
 from infimum.cli.certify import certify
@@ -68,7 +68,7 @@ app.command()(score)
 
 def _version(asked: bool | None) -> None:
     if asked:
-        say(f"infimum {infimum.__version__}")
+        say(f"infimum {__version__}")
         raise typer.Exit
 
 

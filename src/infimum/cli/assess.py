@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from infimum._text import listed
 from infimum.cli import network_options as n
 from infimum.cli import options as o
 from infimum.cli.console import json_file, note, say, say_json
@@ -19,10 +20,9 @@ from infimum.cli.network import NetworkOptions, image_options, outputs_of, unles
 from infimum.cli.pictures import Images, add_pictures, check_images
 from infimum.cli.progress import assessing_progress
 from infimum.errors import InputError
-from infimum.plain_text import listed
 
 if TYPE_CHECKING:
-    from infimum.results import Assessment
+    from infimum.assessment._results import Assessment
 
 MANIFOLD = "Manifold and sampling"
 ALIKE = "Are the inputs alike"
@@ -256,11 +256,11 @@ def assess(
     clopper_pearson decides is it read whole.
     """
     import infimum
-    from infimum.files import array_names, read_arrays, write_bytes
-    from infimum.places import Folder, check_places
-    from infimum.replacing import together
-    from infimum.results import WRITTEN
-    from infimum.stream import OutputsStream
+    from infimum.assessment import Assessment
+    from infimum.io.files import array_names, read_arrays
+    from infimum.io.places import Folder, check_places
+    from infimum.io.replacing import together, write_bytes
+    from infimum.outputs._stream import OutputsStream
 
     if require_alike and not exchangeability:
         raise InputError("--require-alike needs the test that --no-exchangeability leaves out")
@@ -270,7 +270,11 @@ def assess(
     )
     json_to = json_file(json)
     check_places(
-        {"--out": None if out is None else Folder(out, WRITTEN), "--json": json_to, "--junit": junit},
+        {
+            "--out": None if out is None else Folder(out, Assessment.WRITTEN),
+            "--json": json_to,
+            "--junit": junit,
+        },
         {
             "--calibration": calibration,
             "--operation": operation,
@@ -355,21 +359,21 @@ def assess(
     elif not quiet:
         say(result.summary())
         if out is not None:
-            note("written", ", ".join(str(out / name) for name in WRITTEN))
+            note("written", ", ".join(str(out / name) for name in Assessment.WRITTEN))
     if result.interrupted:
         raise typer.Exit(130)
     if result.target is not None and not result.target.met:
         raise typer.Exit(1)
     if require_alike:
-        from infimum.gates import alike_gate
+        from infimum.gates._gates import alike_gate
 
         if not alike_gate(result).passed:
             raise typer.Exit(1)
 
 
 def _write_junit(result: Assessment, path: Path, require_alike: bool, seconds: float) -> None:
-    from infimum.files import write_bytes
-    from infimum.gates import gates_of
+    from infimum.gates._gates import gates_of
+    from infimum.io.replacing import write_bytes
     from infimum.report.junit import Suite, to_junit
 
     gates = gates_of(result, require_alike=require_alike)

@@ -30,7 +30,7 @@ def calibrate(
 
     Example: infimum calibrate --calibration cal.npz --out calibration.json
     """
-    from infimum.places import check_places
+    from infimum.io.places import check_places
 
     check_places({"--out": out}, {"--calibration": calibration, "--tuning": tuning})
     made, warnings = o.calibrated(

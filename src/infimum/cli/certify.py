@@ -14,7 +14,7 @@ from infimum.errors import InputError
 
 if TYPE_CHECKING:
     from infimum.conformal import Calibration
-    from infimum.outputs import Outputs
+    from infimum.outputs._outputs import Outputs
 
 
 def certify(
@@ -85,12 +85,12 @@ def certify(
     Examples: infimum certify --labels labelled.npz --target 0.99
     infimum certify --labels batch7.npz --target 0.99 --sequential state.json
     """
-    from infimum.certification.certify import certify as certify_rows
-    from infimum.certification.labelled import Labelled
-    from infimum.certification.sequence_file import add_to_state
-    from infimum.files import write_bytes
-    from infimum.outputs import Outputs
-    from infimum.places import check_places
+    from infimum.certification._certify import certify as certify_rows
+    from infimum.certification._labelled import Labelled
+    from infimum.certification._sequence_file import add_to_state
+    from infimum.io.places import check_places
+    from infimum.io.replacing import write_bytes
+    from infimum.outputs._outputs import Outputs
 
     json_to = json_file(json)
     check_places(
@@ -150,17 +150,18 @@ def certify(
 
 def calibration_from(path: Path) -> Outputs | Calibration:
     """Labelled outputs, or a finished calibration, told apart by content."""
-    from infimum.conformal.files import holds_calibration, load_calibration
-    from infimum.outputs import Outputs
+    from infimum.conformal import Calibration
+    from infimum.conformal._files import holds_calibration
+    from infimum.outputs._outputs import Outputs
 
-    return load_calibration(path) if holds_calibration(path) else Outputs.load(path)
+    return Calibration.load(path) if holds_calibration(path) else Outputs.load(path)
 
 
 def _probabilities(text: str) -> Any:
     """Numbers separated by commas or spaces, or a text file of them."""
     import numpy as np
 
-    from infimum.regular import MEBIBYTE, read_whole
+    from infimum.io.regular import MEBIBYTE, read_whole
 
     path = Path(text)
     words = text

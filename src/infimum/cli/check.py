@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from infimum._text import in_brief
 from infimum.cli import options as o
 from infimum.cli.console import note, say
 from infimum.errors import InputError
-from infimum.plain_text import in_brief
 
 if TYPE_CHECKING:
-    from infimum.budget import Entry
-    from infimum.results import Assessment
+    from infimum.assessment._results import Assessment
+    from infimum.gates._check_file import NetworkEntry
 
 SAMPLING = {"stopping": "rule", "sampling_tolerance": "tolerance"}
 """Names in the file of what Stopping calls otherwise."""
 
 
 def check(
-    budget: Annotated[
+    check_file: Annotated[
         Path,
         typer.Argument(metavar="FILE", help="What is to hold; paths in it are relative to its folder."),
     ] = Path("infimum.toml"),
@@ -35,23 +35,22 @@ def check(
 
     Example: infimum check
     """
-    from infimum.budget import SUMMARY, load_budget
-    from infimum.files import write_bytes
-    from infimum.gates import gates_of
-    from infimum.places import Folder, check_places
-    from infimum.replacing import make_directory, together, write_files
+    from infimum.assessment._results import Assessment
+    from infimum.gates._check_file import SUMMARY, load_check_file
+    from infimum.gates._gates import gates_of
+    from infimum.io.places import Folder, check_places
+    from infimum.io.replacing import make_directory, together, write_bytes, write_files
     from infimum.report.gates import to_summary
     from infimum.report.junit import Suite, to_junit
-    from infimum.results import WRITTEN, Assessment
 
-    asked = load_budget(budget)
-    reports = [f"{entry.name}/{name}" for entry in asked.networks for name in WRITTEN]
+    asked = load_check_file(check_file)
+    reports = [f"{entry.name}/{name}" for entry in asked.networks for name in Assessment.WRITTEN]
     check_places(
         {
             "out": None if asked.out is None else Folder(asked.out, (*reports, SUMMARY)),
             "junit": None if asked.junit is None else Folder(asked.junit.parent, (asked.junit.name,)),
         },
-        {"the budget": budget}
+        {"the check file": check_file}
         | {f"{key} of {e.name!r}": file for e in asked.networks for key, file in e.files.items()},
     )
     # All released bounds are read before any work is spent.
@@ -90,9 +89,9 @@ def check(
         raise typer.Exit(1)
 
 
-def _assessed(entry: Entry, method: Mapping[str, Any]) -> Assessment:
+def _assessed(entry: NetworkEntry, method: Mapping[str, Any]) -> Assessment:
     import infimum
-    from infimum.files import read_arrays
+    from infimum.io.files import read_arrays
 
     files = dict(entry.files)
     features = None

@@ -85,15 +85,14 @@ def compare(
 
     Example: infimum compare results/a results/b --out both
     """
-    from infimum.comparison.results import WRITTEN
-    from infimum.files import write_bytes
-    from infimum.places import Folder, check_places
-    from infimum.replacing import together
-    from infimum.results import assessment_file
+    from infimum.assessment._results import assessment_file
+    from infimum.comparison import Comparison
+    from infimum.io.places import Folder, check_places
+    from infimum.io.replacing import together, write_bytes
 
     json_to = json_file(json)
     check_places(
-        {"--out": None if out is None else Folder(out, WRITTEN), "--json": json_to},
+        {"--out": None if out is None else Folder(out, Comparison.WRITTEN), "--json": json_to},
         {
             "ASSESSMENT": [assessment_file(path) for path in assessments or ()],
             "--operation": operation,
@@ -109,7 +108,7 @@ def compare(
     result: Comparison
     if operation:
         from infimum.comparison import compare as compare_outputs
-        from infimum.outputs import Outputs
+        from infimum.outputs._outputs import Outputs
 
         result = compare_outputs(
             [Outputs.load(path) for path in operation],
@@ -122,8 +121,8 @@ def compare(
             allow_different_inputs=allow_different_inputs,
         )
     else:
+        from infimum.assessment._results import Assessment
         from infimum.comparison import compare_assessments
-        from infimum.results import Assessment
 
         result = compare_assessments(
             [Assessment.load(path) for path in assessments or ()],

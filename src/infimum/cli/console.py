@@ -18,8 +18,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from infimum._text import in_brief, printable
 from infimum.errors import InputError
-from infimum.plain_text import in_brief, printable
 
 _TABLE = """
 α alpha β beta γ gamma δ delta ε epsilon η eta θ theta κ kappa λ lambda μ mu µ mu ξ xi π pi ρ rho σ sigma τ tau

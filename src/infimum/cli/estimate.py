@@ -32,10 +32,9 @@ def estimate(
     Example: infimum estimate --calibration cal.npz --operation ops.npz
     """
     from infimum.estimators import estimate as estimate_all
-    from infimum.files import write_bytes
-    from infimum.outputs import Outputs
-    from infimum.places import check_places
-    from infimum.report.estimates import to_text
+    from infimum.io.places import check_places
+    from infimum.io.replacing import write_bytes
+    from infimum.outputs._outputs import Outputs
 
     json_to = json_file(json)
     check_places({"--json": json_to}, {"--calibration": calibration, "--operation": operation})
@@ -45,4 +44,4 @@ def estimate(
     if json == "-":
         say_json(found.to_json())
     elif not quiet:
-        say(to_text(found), end="")
+        say(found.summary(), end="")

@@ -71,8 +71,8 @@ def extract(
     Example: infimum extract --model net.onnx --data images --out outputs.npz --head-out head.safetensors
     """
     from infimum.head import Head
-    from infimum.models.extraction import places_of
-    from infimum.places import check_places
+    from infimum.io.places import check_places
+    from infimum.models._extraction import places_of
 
     if head_out is not None and head_out.suffix not in (".safetensors", ".npz"):
         raise InputError(f"--head-out must end in .safetensors or .npz, not {head_out.name!r}")

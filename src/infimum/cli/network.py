@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from infimum.data import ImageOptions
     from infimum.head import AnyHead
     from infimum.models import Extraction, NetworkAdapter
-    from infimum.outputs import Outputs
-    from infimum.stream import OutputsStream
+    from infimum.outputs._outputs import Outputs
+    from infimum.outputs._stream import OutputsStream
 
 SHOWN = 20
 """Bad inputs that are named; the rest is counted."""
@@ -73,8 +73,8 @@ class NetworkOptions:
         """The network and the preprocessing function; the first inputs of `data` are the example."""
         from infimum.data import open_data
         from infimum.models import load
-        from infimum.models.functions import find_function
-        from infimum.models.running import BATCH_SIZE, prepared
+        from infimum.models._functions import find_function
+        from infimum.models._running import BATCH_SIZE, prepared
 
         # Functions lie beside the user's work; appended, so that no file there hides an installed module.
         if "" not in sys.path and str(Path.cwd()) not in sys.path:
@@ -97,7 +97,7 @@ class NetworkOptions:
 
     def settings(self) -> dict[str, str]:
         """What decides the outputs beside the data: an extraction is only continued with the same."""
-        from infimum.data.base import path_fingerprint
+        from infimum.data._data import path_fingerprint
 
         named = {"factory": self.factory, "head_layer": self.head_layer, "preprocess": self.preprocess}
         files = {"model": self.model, "weights": self.weights}
@@ -214,7 +214,7 @@ def outputs_of(
     The network's outputs are written to a temporary folder (where TMPDIR says) and mapped, so that they lie on
     disk; the folder is removed in the end.
     """
-    from infimum.outputs import Outputs
+    from infimum.outputs._outputs import Outputs
 
     has_network = network.given
     given = {role: path for role, path in files.items() if path is not None}
@@ -235,13 +235,13 @@ def outputs_of(
             hint = "" if has_network else f" (or --model and --{role}-data)"
             raise InputError(f"--{role}{suffix} is missing{hint}")
     if not has_network:
-        from infimum.stream import open_stream
+        from infimum.outputs._stream import open_stream
 
         path = given.pop("operation")
         labelled = {role: Outputs.load(path) for role, path in given.items()}
         yield labelled, open_stream(path) if streamed else Outputs.load(path), None
         return
-    from infimum.models.extraction import mapped_outputs
+    from infimum.models._extraction import mapped_outputs
 
     with tempfile.TemporaryDirectory(prefix="infimum-") as folder:
         adapter, preprocess = network.load(*raw["calibration"])

@@ -12,7 +12,7 @@ from infimum.errors import InputError
 
 if TYPE_CHECKING:
     from infimum.models import NetworkAdapter
-    from infimum.outputs import Outputs
+    from infimum.outputs._outputs import Outputs
 
 INPUTS = 4096
 """Inputs per part, about."""
@@ -52,7 +52,7 @@ class NetworkSource:
     def outputs(self, start: int) -> Iterator[tuple[int, Outputs]]:
         """Batch by batch."""
         from infimum.data import open_data
-        from infimum.models.running import run
+        from infimum.models._running import run
 
         adapter, preprocess = self._load()
         row = start
@@ -81,6 +81,6 @@ class NetworkSource:
         return self.loaded[0]
 
     def _batch_size(self) -> int:
-        from infimum.models.running import choose_batch_size
+        from infimum.models._running import choose_batch_size
 
         return choose_batch_size(self._load()[0], self.network.batch_size)

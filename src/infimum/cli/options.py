@@ -169,9 +169,9 @@ def calibrated(
     seed: int,
 ) -> tuple[Calibration, list[str]]:
     """Calibrate on a file as the options say; and what to warn of."""
-    from infimum.caveats import cap, saturation
+    from infimum.assessment._caveats import cap, saturation
     from infimum.conformal import calibrate
-    from infimum.outputs import Outputs
+    from infimum.outputs._outputs import Outputs
 
     labelled = Outputs.load(calibration)
     tuned = None if tuning is None else Outputs.load(tuning)

@@ -11,7 +11,7 @@ from infimum.cli.console import note
 from infimum.errors import InputError
 
 if TYPE_CHECKING:
-    from infimum.results import Assessment
+    from infimum.assessment._results import Assessment
 
 Images = Annotated[
     str | None,
@@ -31,7 +31,7 @@ def check_images(images: str | None, out: Path | None) -> None:
     if out is None:
         raise InputError("--images is for the report: say where to write it, --out")
     if images != "none":
-        from infimum.data.pictures import check_pictures
+        from infimum.data._pictures import check_pictures
 
         check_pictures(images)
 
@@ -55,7 +55,7 @@ def pictures_for(
     source = at_hand if images is None else images
     if source is None or images == "none" or not lowest:
         return None
-    from infimum.data.pictures import holds_pictures, pictures
+    from infimum.data._pictures import holds_pictures, pictures
 
     if images is None and not holds_pictures(source):
         return None

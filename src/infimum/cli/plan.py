@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from infimum._text import printable
 from infimum.cli import options as o
 from infimum.cli.certify import calibration_from
 from infimum.cli.console import json_file, note, say, say_json
 from infimum.errors import InputError
-from infimum.plain_text import printable
 
 if TYPE_CHECKING:
-    from infimum.outputs import Outputs
+    from infimum.outputs._outputs import Outputs
 
 WRITTEN = ("plan.json", "plan.svg")
 
@@ -65,13 +65,12 @@ def plan(
     Examples: infimum plan --target 0.99 --expected 0.995 --out plan
     infimum plan --select 300 --out to_label.csv --operation ops.npz --calibration cal.npz
     """
-    from infimum.files import write_bytes
-    from infimum.outputs import Outputs
-    from infimum.places import Folder, check_places
-    from infimum.replacing import together, write_files
+    from infimum.io.places import Folder, check_places
+    from infimum.io.replacing import together, write_bytes, write_files
+    from infimum.outputs._outputs import Outputs
 
     if select is not None:
-        from infimum.certification.selection import check_unlabelled
+        from infimum.certification._selection import check_unlabelled
 
         if operation is None or calibration is None or out is None:
             raise InputError("--select needs --operation, --calibration and --out FILE.csv (or .npz)")
@@ -89,7 +88,7 @@ def plan(
         raise InputError(
             "--target is needed: the reliability to show (or --select N, to choose inputs to label)"
         )
-    from infimum.certification.planning import plan as make_plan
+    from infimum.certification._planning import plan as make_plan
     from infimum.report.power_curve import to_svg
 
     json_to = json_file(json)
@@ -123,7 +122,7 @@ def plan(
 def _select(operation: Outputs, calibration: Path, n: int, out: Path, seed: int, quiet: bool) -> None:
     import numpy as np
 
-    from infimum.certification.selection import select
+    from infimum.certification._selection import select
 
     if n > len(operation):
         raise InputError(

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from infimum.rounding import floor4
+from infimum._rounding import floor4
 
 if TYPE_CHECKING:
-    from infimum.sampling import Batch
+    from infimum.manifold._sampling import Batch
 
 
 @contextmanager

@@ -33,14 +33,16 @@ def report(
     Examples: infimum report results
     infimum report results --images images/operation
     """
+    from infimum.assessment._results import Assessment, assessment_file
     from infimum.cli.network import unless_none
-    from infimum.places import Folder, check_places
+    from infimum.io.places import Folder, check_places
     from infimum.report import write_reports
-    from infimum.results import WRITTEN, Assessment, assessment_file
 
     read = assessment_file(directory)
     place = directory if directory.is_dir() else directory.parent
-    check_places({"DIR": Folder(place, WRITTEN[1:])}, {"DIR": read, "--images": unless_none(images)})
+    check_places(
+        {"DIR": Folder(place, Assessment.WRITTEN[1:])}, {"DIR": read, "--images": unless_none(images)}
+    )
     assessment = Assessment.load(read)
     written = write_reports(assessment, place, pictures_for(assessment, images, None, quiet))
     if not quiet:

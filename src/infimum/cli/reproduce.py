@@ -53,9 +53,9 @@ def reproduce(
 
     Example: infimum reproduce --data data --out study --datasets mnist,fashion_mnist
     """
-    from infimum.evaluation.study import reproduce as run
-    from infimum.places import Folder, check_places
-    from infimum.replacing import refuse_links
+    from infimum.io.places import Folder, check_places
+    from infimum.io.replacing import refuse_links
+    from infimum.study.study import reproduce as run
 
     tables = ("README.md", "table.json", "table.md", "table.tex")
     check_places(

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from infimum._rounding import floor4
 from infimum.cli import network_options as n
 from infimum.cli import options as o
 from infimum.cli.console import note, say
 from infimum.errors import InputError
-from infimum.rounding import floor4
 
 if TYPE_CHECKING:
     from infimum.conformal import Calibration
-    from infimum.scoring import Engine
+    from infimum.scoring.scoring import Engine
 
 FIXED_BY_FILE = ("score", "penalty", "k_reg", "weight", "temperature", "randomize", "tuning", "seed")
 
@@ -108,16 +108,17 @@ def score(
 
     Inputs are read and scored part by part, in memory that does not grow with them.
     """
-    from infimum.caveats import saturation
+    from infimum.assessment._caveats import saturation
     from infimum.cli.network import NetworkOptions, image_options
     from infimum.cli.network_source import NetworkSource
     from infimum.cli.progress import extraction_progress
-    from infimum.conformal.files import holds_calibration, load_calibration
-    from infimum.data.base import path_fingerprint
-    from infimum.files import need_pyarrow
-    from infimum.models.extraction import places_of
-    from infimum.places import check_places
-    from infimum.scoring import FileSource, Source, score_to_file
+    from infimum.conformal import Calibration
+    from infimum.conformal._files import holds_calibration
+    from infimum.data._data import path_fingerprint
+    from infimum.io.parquet import need_pyarrow
+    from infimum.io.places import check_places
+    from infimum.models._extraction import places_of
+    from infimum.scoring.scoring import FileSource, Source, score_to_file
 
     if out.suffix not in (".npz", ".csv", ".parquet"):
         raise InputError(f"--out must end in .npz, .csv or .parquet, not {out.name!r}")
@@ -153,7 +154,7 @@ def score(
         if given:
             flags = ", ".join("--" + name.replace("_", "-") for name in given)
             raise InputError(f"{flags}: {calibration} is already calibrated and fixes these")
-        made = load_calibration(calibration)
+        made = Calibration.load(calibration)
     else:
         made, warnings = o.calibrated(
             calibration, tuning, score, penalty, k_reg, weight, temperature, randomize, seed
@@ -195,7 +196,7 @@ def score(
 def _engine(name: EngineName, workers: int, device: n.DeviceName) -> Engine | None:
     if name is EngineName.local:
         return None
-    from infimum.distributed.ray_engine import RayEngine
+    from infimum.scoring.ray_engine import RayEngine
 
     return RayEngine(workers, gpu=device is n.DeviceName.cuda)
 

@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from infimum.assessment._results import Assessment
 from infimum.errors import MissingExtraError
-from infimum.results import Assessment
 
 FOLDER = "infimum"
 """Where the files of a run go."""
@@ -27,7 +27,7 @@ def log_assessment(assessment: Assessment, run_id: str | None = None, prefix: st
         import mlflow
     except ModuleNotFoundError as error:
         raise MissingExtraError("logging to MLflow", "mlflow") from error
-    from infimum.plain_text import printable
+    from infimum._text import printable
     from infimum.report.figures import verdict
 
     client: Any = mlflow.MlflowClient()

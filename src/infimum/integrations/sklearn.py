@@ -12,12 +12,12 @@ from sklearn.utils import Tags, column_or_1d, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from infimum._checks import Array
 from infimum.bounds import clopper_pearson
-from infimum.checks import Array
 from infimum.conformal import calibrate, score_named
 from infimum.errors import InputError
-from infimum.models.sklearn_model import cut_sklearn
-from infimum.outputs import log_probabilities
+from infimum.models._sklearn.model import cut_sklearn
+from infimum.outputs._outputs import log_probabilities
 
 
 class ConformalReliability(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -1,16 +1,17 @@
 """Density models of a network's feature space, one file each, behind one protocol."""
 
-from infimum.manifold.base import Manifold, ManifoldFit
-from infimum.manifold.class_gaussians import ClassGaussians, fit_class_gaussians, fit_moments, fit_stream
-from infimum.manifold.density import choose_bandwidth, log_density
-from infimum.manifold.fidelity import Fidelity, fidelity
-from infimum.manifold.flow import Flow, fit_flow
-from infimum.manifold.gmm import GaussianMixture, fit_gmm
-from infimum.manifold.kernel import Kernel, fit_kernel
-from infimum.manifold.moments import ClassMoments
-from infimum.manifold.neighbors import Neighbors, fit_neighbors
-from infimum.manifold.selection import Candidate, Selection, select_manifold
-from infimum.manifold.tree import fit_tree
+from infimum.manifold._class_gaussians import ClassGaussians, fit_class_gaussians, fit_moments, fit_stream
+from infimum.manifold._density import choose_bandwidth, log_density
+from infimum.manifold._fidelity import Fidelity, fidelity
+from infimum.manifold._flow import Flow, fit_flow
+from infimum.manifold._gmm import GaussianMixture, fit_gmm
+from infimum.manifold._kernel import Kernel, fit_kernel
+from infimum.manifold._manifold import Manifold, ManifoldFit
+from infimum.manifold._moments import ClassMoments
+from infimum.manifold._neighbors import Neighbors, fit_neighbors
+from infimum.manifold._sampling import Stopping, sample_lambda
+from infimum.manifold._selection import Candidate, Selection, select_manifold
+from infimum.manifold._tree import fit_tree
 
 __all__ = [
     "Candidate",
@@ -24,6 +25,7 @@ __all__ = [
     "ManifoldFit",
     "Neighbors",
     "Selection",
+    "Stopping",
     "choose_bandwidth",
     "fidelity",
     "fit_class_gaussians",
@@ -35,5 +37,6 @@ __all__ = [
     "fit_stream",
     "fit_tree",
     "log_density",
+    "sample_lambda",
     "select_manifold",
 ]

@@ -1,7 +1,8 @@
 """A trained network of any framework in, Outputs and the prediction layer out. Frameworks load when used."""
 
-from infimum.models.adapter import Cut, NetworkAdapter
-from infimum.models.extraction import Extraction, extract
-from infimum.models.loading import load
+from infimum.models._adapter import NetworkAdapter
+from infimum.models._cut import Cut
+from infimum.models._extraction import Extraction, extract
+from infimum.models._loading import load
 
 __all__ = ["Cut", "Extraction", "NetworkAdapter", "extract", "load"]

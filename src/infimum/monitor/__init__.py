@@ -1,5 +1,5 @@
 """Watching a network in operation: where in its feature space it is reliable."""
 
-from infimum.monitor.region_map import RegionMap
+from infimum.monitor._region_map import RegionMap
 
 __all__ = ["RegionMap"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import textwrap
 
+from infimum._rounding import floor4, percent, unrounded
+from infimum._text import in_brief, printable
 from infimum.bounds import Bound
-from infimum.certification.certificate import Certificate
-from infimum.plain_text import in_brief, printable
+from infimum.certification._certificate import Certificate
 from infimum.report.text import WIDTH
-from infimum.rounding import floor4, percent, unrounded
-from infimum.wording import alike, named
+from infimum.report.wording import alike, named
 
 EACH_ALONE = (
     "Each bound holds with its own confidence; the first, named before the labels were seen, is the one that judges. "

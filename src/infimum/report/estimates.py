@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import textwrap
 
+from infimum._rounding import estimated
+from infimum._text import in_brief, printable
 from infimum.estimators import Estimates
-from infimum.plain_text import in_brief, printable
 from infimum.report.text import WIDTH
-from infimum.rounding import estimated
-from infimum.wording import alike
+from infimum.report.wording import alike
 
 NAMES = {
     "success_level": "λ, mean success level",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from infimum._rounding import estimated, floor4, percent, signed, unrounded
+from infimum.assessment._results import Assessment, LambdaEstimate
 from infimum.bounds import Bound
-from infimum.measured import contradicted
-from infimum.results import Assessment, LambdaEstimate
-from infimum.rounding import estimated, floor4, percent, signed, unrounded
-from infimum.wording import alike, named
+from infimum.report.wording import alike, named
 
 NO_GUARANTEE = (
     "λ is an estimate, not a guarantee: per-input coverage cannot be had without assumptions on the "
@@ -45,7 +44,7 @@ def verdict(a: Assessment) -> str:
     if a.target is None:
         return sentence(a)
     met = "met" if a.target.met else "NOT met"
-    if a.target.met and contradicted(a):
+    if a.target.met and a.contradicted:
         met = "met, but only if labelled and operational inputs are alike, which a test REJECTS"
     return f"Target {unrounded(a.target.value)}: {met}. {sentence(a)}"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from infimum.diagnostics.collect import shortened
-from infimum.plain_text import printable
+from infimum._text import printable
+from infimum.assessment._diagnostics.collect import shortened
 from infimum.report.figures import NO_GUARANTEE, verdict
 from infimum.report.junit import Suite
 from infimum.report.markdown import escape, table

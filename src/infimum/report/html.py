@@ -12,17 +12,16 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from infimum.diagnostics.classes import badness
-from infimum.diagnostics.collect import shortened
-from infimum.measured import contradicted
-from infimum.plain_text import printable
+from infimum._rounding import floor4, interval, unrounded
+from infimum._text import printable
+from infimum.assessment._diagnostics.classes import badness
+from infimum.assessment._diagnostics.collect import shortened
+from infimum.assessment._results import Assessment
 from infimum.report import charts
 from infimum.report.figures import FIDELITY, NO_GUARANTEE, ON_CALIBRATION, facts, fidelity_rows, sentence
 from infimum.report.provenance import fit_rows, provenance_rows
 from infimum.report.selection import HEAD, selection_rows, selection_title
 from infimum.report.thumbnails import data_uri
-from infimum.results import Assessment
-from infimum.rounding import floor4, interval, unrounded
 
 STRIPS = 20
 """Classes drawn; the table holds all of them."""
@@ -51,7 +50,7 @@ def to_html(a: Assessment, thumbnails: Mapping[int, Any] | None = None) -> str:
         style_hash=content_hash(style),
         script_hash=content_hash(script),
         sentence=sentence(a),
-        contradicted=contradicted(a),
+        contradicted=a.contradicted,
         no_guarantee=NO_GUARANTEE,
         facts=facts(a),
         ladder=charts.ladder_strips(a),

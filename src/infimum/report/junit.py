@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 from xml.etree import ElementTree as Xml
 
-from infimum.gates import Gate
-from infimum.plain_text import in_brief, printable
+from infimum._text import in_brief, printable
+from infimum.assessment._results import Assessment
+from infimum.gates._gates import Gate
 from infimum.report.figures import NO_GUARANTEE, verdict
-from infimum.results import Assessment
 
 
 class Suite(NamedTuple):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from infimum.diagnostics.base import Curves, Diagnostics, Proportion
-from infimum.diagnostics.classes import badness
-from infimum.diagnostics.collect import shortened
-from infimum.plain_text import printable
+from infimum._rounding import floor4, interval, unrounded
+from infimum._text import printable
+from infimum.assessment._diagnostics.classes import badness
+from infimum.assessment._diagnostics.collect import shortened
+from infimum.assessment._diagnostics.records import Curves, Diagnostics, Proportion
+from infimum.assessment._results import Assessment
 from infimum.report.figures import (
     FIDELITY,
     NO_GUARANTEE,
@@ -20,8 +22,6 @@ from infimum.report.figures import (
 )
 from infimum.report.provenance import provenance_rows
 from infimum.report.selection import HEAD, selection_rows, selection_title
-from infimum.results import Assessment
-from infimum.rounding import floor4, interval, unrounded
 
 WORST = 10
 """Rows of each of the tables of what does worst: a comment on a pull request has no room for all."""

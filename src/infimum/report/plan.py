@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import textwrap
 
-from infimum.certification.planning import Need, Plan
-from infimum.plain_text import in_brief, printable
+from infimum._rounding import floored, percent, unrounded
+from infimum._text import in_brief, printable
+from infimum.certification._planning import Need, Plan
 from infimum.report.text import WIDTH
-from infimum.rounding import floored, percent, unrounded
-from infimum.wording import named
+from infimum.report.wording import named
 
 EXACT = (
     "Clopper–Pearson is exact: from the number given on, any number of labels does; in brackets the smallest that "

@@ -11,15 +11,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from infimum.diagnostics.base import Curves, Diagnostics
-from infimum.diagnostics.classes import badness
+from infimum._text import printable
+from infimum.assessment._diagnostics.classes import badness
+from infimum.assessment._diagnostics.records import Curves, Diagnostics
+from infimum.assessment._results import Assessment
 from infimum.errors import InputError, MissingExtraError
-from infimum.plain_text import printable
-from infimum.report.charts.base import on_calibration
+from infimum.report.charts.chart import on_calibration
 from infimum.report.charts.levels import Bins, fidelity_levels
 from infimum.report.charts.scale import probability_axis
 from infimum.report.rungs import rungs
-from infimum.results import Assessment
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -171,7 +171,7 @@ def save_plots(
     a: Assessment, directory: str | Path, kind: Literal["png", "svg", "pdf"] = "png"
 ) -> list[Path]:
     """Write every chart the assessment has the figures for, `ladder.png` and so on; returns their paths."""
-    from infimum.replacing import make_directory, refuse_links, replace_file, together
+    from infimum.io.replacing import make_directory, refuse_links, replace_file, together
 
     if kind not in ("png", "svg", "pdf"):
         raise InputError(f"kind must be png, svg or pdf, not {kind!r}")

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable
 from html import escape
 
-from infimum.certification.planning import Plan, PlannedMethod
-from infimum.checks import Real
-from infimum.rounding import floored, unrounded
-from infimum.wording import named
+from infimum._checks import Real
+from infimum._rounding import floored, unrounded
+from infimum.certification._planning import Plan, PlannedMethod
+from infimum.report.wording import named
 
 WIDTH, HEIGHT = 760, 420
 LEFT, RIGHT, TOP, BOTTOM = 60, 220, 40, 50

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from infimum.results import Assessment
+from infimum.assessment._results import Assessment
 
 
 def provenance_rows(a: Assessment) -> list[tuple[str, str]]:

@@ -6,12 +6,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from infimum._rounding import estimated, floor4, interval, percent
+from infimum.assessment._diagnostics.proportions import binomial_interval
+from infimum.assessment._results import Assessment, LambdaEstimate
 from infimum.bounds import Bound
-from infimum.diagnostics.proportions import binomial_interval
 from infimum.report.figures import rests_on
-from infimum.results import Assessment, LambdaEstimate
-from infimum.rounding import estimated, floor4, interval, percent
-from infimum.wording import named
+from infimum.report.wording import named
 
 Kind = Literal["certified", "asymptotic", "estimate", "measured"]
 

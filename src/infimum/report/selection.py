@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from infimum.manifold.selection import Selection
-from infimum.plain_text import printable
-from infimum.rounding import signed
+from infimum._rounding import signed
+from infimum._text import printable
+from infimum.manifold._selection import Selection
 
 HEAD = ("manifold", "λ on samples − λ held out", "log-likelihood", "verdict")
 

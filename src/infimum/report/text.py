@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import textwrap
 
-from infimum.plain_text import in_brief, printable
+from infimum._text import in_brief, printable
+from infimum.assessment._results import Assessment
 from infimum.report.figures import NO_GUARANTEE, facts, figures, verdict
 from infimum.report.selection import selection_table, selection_title
-from infimum.results import Assessment
 
 WIDTH = 100
 

@@ -1,6 +1,6 @@
 """The charts of the HTML report as inline SVG, one a file; each also says its figures in words and as a table."""
 
-from infimum.report.charts.base import Chart, Series
+from infimum.report.charts.chart import Chart, Series
 from infimum.report.charts.convergence import convergence_chart
 from infimum.report.charts.ladder import LadderStrips, ladder_strips
 from infimum.report.charts.levels import fidelity_chart, levels_chart

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from infimum.report.charts.base import Chart, Series, thinned
+from infimum._rounding import floor4, floored
+from infimum.assessment._results import Assessment
+from infimum.report.charts.chart import Chart, Series, thinned
 from infimum.report.charts.scale import Scale, round_step
 from infimum.report.charts.svg import Plot
-from infimum.results import Assessment
-from infimum.rounding import floor4, floored
 
 POINTS = 120
 

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from infimum._rounding import unrounded
+from infimum.assessment._results import Assessment
 from infimum.report.charts.scale import Scale, probability_axis, short
 from infimum.report.charts.svg import percent, tag
 from infimum.report.rungs import KINDS, Rung, rungs
-from infimum.results import Assessment
-from infimum.rounding import unrounded
 
 
 class LadderStrips(NamedTuple):

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from infimum.diagnostics.base import Diagnostics
-from infimum.report.charts.base import Chart, Series
+from infimum.assessment._diagnostics.records import Diagnostics
+from infimum.assessment._results import Assessment
+from infimum.report.charts.chart import Chart, Series
 from infimum.report.charts.scale import Scale, round_step, short
 from infimum.report.charts.svg import Plot
-from infimum.results import Assessment
 
 SMALLEST = 1e-4
 """Shares below this lie under the logarithmic axis."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from infimum.diagnostics.base import Curves, Diagnostics
-from infimum.report.charts.base import Chart, Series, on_calibration
+from infimum._rounding import floor4, interval
+from infimum.assessment._diagnostics.records import Curves, Diagnostics
+from infimum.report.charts.chart import Chart, Series, on_calibration
 from infimum.report.charts.scale import probability_axis
 from infimum.report.charts.svg import Plot
-from infimum.rounding import floor4, interval
 
 
 def reliability_chart(d: Diagnostics | Curves) -> Chart | None:

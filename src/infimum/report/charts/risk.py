@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from infimum.diagnostics.base import Curves, Diagnostics
-from infimum.report.charts.base import Chart, Series, on_calibration, thinned
+from infimum._rounding import error_interval, floor4
+from infimum.assessment._diagnostics.records import Curves, Diagnostics
+from infimum.report.charts.chart import Chart, Series, on_calibration, thinned
 from infimum.report.charts.scale import Scale, round_step, short
 from infimum.report.charts.svg import Plot
-from infimum.rounding import error_interval, floor4
 
 POINTS = 100
 

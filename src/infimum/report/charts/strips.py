@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from infimum.diagnostics.base import ClassFigures, Proportion
+from infimum._rounding import floor4, interval
+from infimum.assessment._diagnostics.records import ClassFigures, Proportion
 from infimum.report.charts.ladder import axis, lines
 from infimum.report.charts.scale import Scale, probability_axis
 from infimum.report.charts.svg import percent, tag
-from infimum.rounding import floor4, interval
 
 TICKS = 4
 """About so many numbers on the axis: the column is narrow."""

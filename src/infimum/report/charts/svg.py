@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
-from infimum.plain_text import printable
+from infimum._text import printable
 from infimum.report.charts.scale import Scale, short
 
 INNER = 1000

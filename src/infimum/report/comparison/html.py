@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infimum.comparison.results import Comparison
+from infimum.comparison._results import Comparison
 from infimum.report.comparison import words
 from infimum.report.comparison.ladder import network_ladder
 from infimum.report.figures import NO_GUARANTEE

@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from infimum.comparison.results import Comparison, Network
-from infimum.diagnostics.collect import shortened
-from infimum.diagnostics.proportions import binomial_interval
+from infimum._rounding import estimated, floor4
+from infimum.assessment._diagnostics.collect import shortened
+from infimum.assessment._diagnostics.proportions import binomial_interval
+from infimum.comparison._results import Comparison, Network
 from infimum.report.charts.ladder import axis, strip
 from infimum.report.charts.scale import probability_axis
 from infimum.report.comparison.words import ordered
 from infimum.report.rungs import KINDS, Rung
-from infimum.rounding import estimated, floor4
 
 
 class Group(NamedTuple):

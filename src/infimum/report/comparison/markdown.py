@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infimum.comparison.results import Comparison
+from infimum.comparison._results import Comparison
 from infimum.report.comparison import words
 from infimum.report.figures import NO_GUARANTEE
 from infimum.report.markdown import escape, table

@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from infimum.comparison.results import Comparison
-from infimum.plain_text import in_brief, printable
+from infimum._text import in_brief, printable
+from infimum.comparison._results import Comparison
 from infimum.report.comparison import words
 from infimum.report.figures import NO_GUARANTEE
 from infimum.report.text import WIDTH

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from infimum.comparison.results import Comparison, Difference, FigureName, Network, Place, Ranking
-from infimum.diagnostics.collect import shortened
-from infimum.rounding import estimated, floor4, percent, signed_interval
+from infimum._rounding import estimated, floor4, percent, signed_interval
+from infimum.assessment._diagnostics.collect import shortened
+from infimum.comparison._results import Comparison, Difference, FigureName, Network, Place, Ranking
 
 FIGURE_WORDS: dict[FigureName, str] = {
     "accuracy": "λ*, accuracy",

@@ -1,1 +1,0 @@
-"""The same success levels through a cluster engine."""

@@ -1,0 +1,106 @@
+"""What a label-free estimate is, and its standard error: a bootstrap of the calibration, a formula for the rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from infimum._checks import Array, check_seed
+from infimum.errors import InputError
+from infimum.io.ranges import Probability
+from infimum.io.records import Record
+from infimum.outputs._outputs import Outputs, check_one_network
+
+REPLICATES = 200
+"""Bootstrap replicates: the standard error is then itself known to about 5 %."""
+
+FEW_WRONG = 10
+"""With fewer wrong rows than this an error rate is hardly known, and its distribution is skewed."""
+
+NO_GUARANTEE = (
+    "an estimate, no guarantee; it holds for operation like the calibration, and shift can mislead it"
+)
+
+
+@dataclass(frozen=True)
+class Estimate(Record):
+    """An estimate of Success(f) in [0, 1] from unlabelled operation inputs. It is *not* a guarantee; `note` says why.
+
+    `standard_error` is what drawing other calibration and operation inputs would change. It knows nothing of a
+    bias of the method, nor of a shift between the two.
+    """
+
+    value: Probability
+    standard_error: Probability
+    method: str
+    note: str
+
+
+def check_pair(calibration: Outputs, operation: Outputs, seed: int) -> None:
+    """Two labelled calibration rows or more, operation of the same network; InputError otherwise."""
+    check_one_network(calibration, operation)
+    check_seed(seed)
+    if len(calibration.known_labels) < 2:
+        raise InputError("calibration has 1 row; at least 2 are needed, and some hundreds to say anything")
+
+
+def made(value: float, standard_error: float, method: str, about: str) -> Estimate:
+    """The estimate, its value kept in [0, 1]; the note says what it is and that it is no guarantee."""
+    return Estimate(min(1.0, max(0.0, value)), standard_error, method, f"{about}: {NO_GUARANTEE}")
+
+
+def few_wrong(correct: Bool[np.ndarray, " n"]) -> str | None:
+    """What to know of standard errors where hardly any calibration row is wrong; None where enough are.
+
+    >>> few_wrong(np.array([True, True, False]))
+    'only 1 of the 3 calibration rows are wrong: the standard errors of estimates of the accuracy are too small'
+    """
+    wrong = int((~correct).sum())
+    if wrong >= FEW_WRONG:
+        return None
+    return (
+        f"only {wrong} of the {len(correct)} calibration rows are wrong: the standard errors of estimates of the "
+        "accuracy are too small"
+    )
+
+
+def mean(values: Array, weights: Array | None) -> float:
+    """(Weighted) mean over the operation inputs."""
+    return float(np.average(values, weights=weights))
+
+
+def operation_error(values: Array, weights: Array | None, squared: Array | None = None) -> float:
+    """Standard error of that mean: sd/√m, m Kish's effective number. One input alone: 1/2, the most there is.
+
+    Of groups of inputs of one value, `weights` are the sums of their weights and `squared` of the squares.
+    """
+    w = np.ones(len(values)) if weights is None else weights
+    squared = w**2 if squared is None else squared
+    effective = float(w.sum() ** 2 / squared.sum())
+    if effective <= 1 + 1e-12:
+        return 0.5
+    spread = (squared * (values - np.average(values, weights=w)) ** 2).sum() / w.sum() ** 2
+    return math.sqrt(spread * effective / (effective - 1))
+
+
+def standard_error(
+    refit: Callable[[Int[np.ndarray, " n"]], float],
+    n: int,
+    values: Float[np.ndarray, " m"],
+    weights: Array | None,
+    seed: int,
+    squared: Array | None = None,
+) -> float:
+    """Both parts, added as independent errors.
+
+    `refit` gives the estimate when calibration row i is counted counts[i] times (Efron's bootstrap of the n
+    rows). Given the fit, the estimate is a mean of `values` (m,) over the operation, whose bootstrap standard
+    error has a closed form: no need to draw a million rows 200 times.
+    """
+    rng = np.random.default_rng([seed, 0xB007])
+    replicates = [refit(np.bincount(rng.integers(n, size=n), minlength=n)) for _ in range(REPLICATES)]
+    return math.hypot(float(np.std(replicates, ddof=1)), operation_error(values, weights, squared))

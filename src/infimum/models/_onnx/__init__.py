@@ -1,0 +1,1 @@
+"""Networks in ONNX files: looked through, cut before the last product, run by ONNX Runtime."""

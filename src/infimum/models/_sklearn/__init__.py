@@ -1,0 +1,1 @@
+"""Estimators and pipelines of scikit-learn, in memory and from files of skops."""

@@ -1,0 +1,1 @@
+"""Networks of PyTorch: modules, state dicts, TorchScript and exported programs."""
