@@ -24,7 +24,8 @@ import numpy as np
 from infimum import Head
 from infimum.conformal import Calibration, calibrate
 from infimum.manifold import fit_class_gaussians, fit_kernel, select_manifold
-from infimum.manifold._sampling import Stopping, sample_lambda
+from infimum.manifold._sampling import sample_lambda
+from infimum.manifold._stopping import Stopping
 
 ROWS, FEATURES, CLASSES, LABELLED = 50_000, 2048, 1000, 10_000
 MANIFOLDS = {

@@ -8,7 +8,7 @@ import numpy as np
 
 from infimum import Head
 from infimum.conformal import Calibration, calibrate
-from infimum.manifold import GaussianMixture, fit_gmm
+from infimum.manifold import GaussianMixtureLaw, fit_gmm
 
 CLASSES = 10
 
@@ -42,7 +42,7 @@ class World(NamedTuple):
     logits: np.ndarray
     labels: np.ndarray
     calibration: Calibration
-    law: GaussianMixture
+    law: GaussianMixtureLaw
 
 
 def world(d: int, apart: float = APART["easy"]) -> World:

@@ -3,7 +3,7 @@
     python benchmarks/sampling_speed.py [--samples 1000000] [--features 128] [--runs 5]
 
 Ten components, full covariances. "Both" end in λ ± its sampling error by the same code; the first draws features
-with GaussianMixture.sample and applies the head (in batches of 20,000), the second samples logits directly.
+with GaussianMixtureLaw.sample and applies the head (in batches of 20,000), the second samples logits directly.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from timing import machine, medians, print_table
 
 from infimum import Head, Stopping
 from infimum.conformal import Calibration, LambdaSummary
-from infimum.manifold import GaussianMixture
-from infimum.manifold._sampling import Sampling, sample_lambda
+from infimum.manifold import GaussianMixtureLaw
+from infimum.manifold._sampling import SampledLambda, sample_lambda
 
 BATCH = 20_000
 
 
-def as_sklearn(law: GaussianMixture) -> SklearnMixture:
+def as_sklearn(law: GaussianMixtureLaw) -> SklearnMixture:
     """The same mixture as a scikit-learn object."""
     other = SklearnMixture(len(law.weights), random_state=np.random.RandomState(0))
     other.weights_, other.means_ = law.weights, law.means
@@ -51,7 +51,7 @@ def main() -> None:
     layer, _, _, cal, law = world(options.features)
     mixture = as_sklearn(law)
     slow: list[LambdaSummary] = []
-    fast: list[Sampling] = []
+    fast: list[SampledLambda] = []
     rule = Stopping("samples", max_samples=options.samples, batch=BATCH)
     theirs, ours = medians(
         lambda: slow.append(in_feature_space(mixture, layer, cal, options.samples)),

@@ -19,7 +19,8 @@ from study_networks import StudyNetwork, study_networks
 
 from infimum.conformal import Calibration, LambdaSummary
 from infimum.manifold import Manifold, fit_class_gaussians, fit_kernel, fit_neighbors, fit_tree
-from infimum.manifold._sampling import Stopping, sample_lambda
+from infimum.manifold._sampling import sample_lambda
+from infimum.manifold._stopping import Stopping
 
 SIZES = (50, 100, 200, 500, 1000, 2000, 4000, 8000)
 SAMPLES = Stopping("samples", max_samples=2**14, batch=2**14)

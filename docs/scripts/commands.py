@@ -10,6 +10,8 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
+from infimum.cli.objects import filled
+
 MARK = "<!-- the commands stand here in the built site -->"
 
 
@@ -44,7 +46,7 @@ def row(name: str, hint: Any, default: Any) -> str:
     else:
         value = value_of(kind, info.metavar)
     shown = getattr(default, "value", default)
-    says = info.help or ""
+    says = filled(info.help or "")
     if default is inspect.Parameter.empty:
         says += " Required."
     elif shown is not None and not isinstance(shown, bool | list | tuple):

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from infimum.errors import InputError as InputError
     from infimum.estimators import estimate as estimate
     from infimum.head import Head as Head
+    from infimum.manifold import Sampling as Sampling
     from infimum.manifold import Stopping as Stopping
     from infimum.models import extract as extract
     from infimum.models import load as load
@@ -49,6 +50,7 @@ _HOME = {
     "Head": "infimum.head",
     "InputError": "infimum.errors",
     "Outputs": "infimum.outputs",
+    "Sampling": "infimum.manifold",
     "Stopping": "infimum.manifold",
     "assert_reliable": "infimum.testing",
     "assess": "infimum.assessment",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from infimum import Head, Stopping
 from infimum.conformal import calibrate
-from infimum.manifold import GaussianMixture, ManifoldFit
+from infimum.manifold import GaussianMixtureLaw, ManifoldFit
 from infimum.manifold._even import MOST_CLASSES, gaps_first
 from infimum.manifold._sampling import sample_lambda
 
@@ -46,7 +46,7 @@ def test_a_mixture_draws_components_as_numpy_chooses_them() -> None:
     weights = np.array([0.2, 0.5, 0.3])
     means = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]])
     factors = [np.eye(2), np.array([1.0, 2.0]), np.array([[1.0, 0.5]])]
-    law = GaussianMixture(weights, means, factors, ManifoldFit("gmm", 3, 2, 3, "full"))
+    law = GaussianMixtureLaw(weights, means, factors, ManifoldFit("gmm", 3, 2, 3, "full"))
     rng = np.random.default_rng(7)
     component = rng.choice(3, size=1000, p=weights)
     expected = means[component]
@@ -69,7 +69,7 @@ def test_turned_roots_need_fewer_sobol_points() -> None:
     n = 10
     weights, means = np.full(n, 1 / n), 3 * np.eye(n)
     roots = [rng.normal(size=(n, n)) / 3 for _ in range(n)]
-    pushed = GaussianMixture(weights, means, roots, ManifoldFit("gmm", n, n, n, "full"), of_logits=True)
+    pushed = GaussianMixtureLaw(weights, means, roots, ManifoldFit("gmm", n, n, n, "full"), of_logits=True)
     plain = replace(pushed, of_logits=False)
     one = Head(np.eye(n))
     logits = pushed.sample(1000, rng)
@@ -77,7 +77,7 @@ def test_turned_roots_need_fewer_sobol_points() -> None:
     rule = Stopping("samples", max_samples=8 * 2048, batch=2048)
     many = Stopping("samples", max_samples=2**21, batch=2**18)
 
-    def errors(mixture: GaussianMixture) -> np.ndarray:
+    def errors(mixture: GaussianMixtureLaw) -> np.ndarray:
         runs = [sample_lambda(_Pushed(mixture), one, calibration, rule, s, draw="sobol") for s in range(100)]
         off = np.array([run.summary.value - truth for run in runs])
         told = np.array([run.sampling_error for run in runs])
@@ -91,10 +91,10 @@ def test_turned_roots_need_fewer_sobol_points() -> None:
 class _Pushed:
     """A law of logits that is not pushed on: what the identity head would do, without new roots."""
 
-    def __init__(self, law: GaussianMixture) -> None:
+    def __init__(self, law: GaussianMixtureLaw) -> None:
         self.law = law
         self.fit = ManifoldFit("gmm", 1, law.means.shape[1], len(law.weights), "full")
         self.sample, self.sample_evenly = law.sample, law.sample_evenly
 
-    def push_forward(self, head: Head) -> GaussianMixture:
+    def push_forward(self, head: Head) -> GaussianMixtureLaw:
         return self.law

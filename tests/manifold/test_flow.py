@@ -10,7 +10,7 @@ import scipy.stats
 
 from infimum import Head, InputError
 from infimum.errors import MissingExtraError
-from infimum.manifold import Flow, Manifold, fit_flow
+from infimum.manifold import FlowLaw, Manifold, fit_flow
 
 
 @pytest.fixture(scope="module")
@@ -25,13 +25,13 @@ def curved() -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.fixture(scope="module")
-def law(curved: tuple[np.ndarray, np.ndarray]) -> Flow:
+def law(curved: tuple[np.ndarray, np.ndarray]) -> FlowLaw:
     for package in ("torch", "zuko"):
         pytest.importorskip(package, reason="a normalising flow needs the extra flow")
     return fit_flow(*curved, epochs=30)
 
 
-def test_it_learns_what_one_gaussian_cannot(law: Flow, curved: tuple[np.ndarray, np.ndarray]) -> None:
+def test_it_learns_what_one_gaussian_cannot(law: FlowLaw, curved: tuple[np.ndarray, np.ndarray]) -> None:
     """t² is uncorrelated with t, so a Gaussian of each class would leave 37 % of its second feature below 0.5 − 1."""
     assert isinstance(law, Manifold)
     samples = law.sample(4000, np.random.default_rng(0))
@@ -43,7 +43,7 @@ def test_it_learns_what_one_gaussian_cannot(law: Flow, curved: tuple[np.ndarray,
     assert np.corrcoef(t**2, samples[:, 1])[0, 1] > 0.8
 
 
-def test_its_push_forward_is_the_head_of_the_same_samples(law: Flow) -> None:
+def test_its_push_forward_is_the_head_of_the_same_samples(law: FlowLaw) -> None:
     head = Head(np.array([[1.0, 2.0, 3.0], [0.0, -1.0, 1.0]]), np.array([0.5, 0.0]))
     through = head.logits(law.sample(100, np.random.default_rng(4)))
     np.testing.assert_allclose(law.push_forward(head).sample(100, np.random.default_rng(4)), through)
@@ -66,7 +66,7 @@ def test_same_seed_same_flow_and_the_callers_random_state_is_left(
     assert not np.array_equal(samples[0], samples[2])
 
 
-def test_log_likelihood_is_that_of_the_features(law: Flow) -> None:
+def test_log_likelihood_is_that_of_the_features(law: FlowLaw) -> None:
     """exp(log-density) integrates to 1, so the held-out mean is near −entropy: N(0,1) and N(0, .1²) given t."""
     entropy = scipy.stats.norm.entropy(scale=1.0) + scipy.stats.norm.entropy(scale=0.1)
     assert -entropy - 1.0 < law.fit.log_likelihood < -entropy + 0.25

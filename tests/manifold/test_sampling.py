@@ -10,12 +10,12 @@ from conftest_types import Toy
 
 from infimum import Head, InputError, Stopping
 from infimum.conformal import Calibration, LambdaSummary, calibrate
-from infimum.manifold import Kernel, fit_gmm, fit_kernel
-from infimum.manifold._sampling import HISTORY, Batch, sample_lambda
+from infimum.manifold import KernelLaw, fit_gmm, fit_kernel
+from infimum.manifold._sampling import HISTORY, RunningLambda, sample_lambda
 
 
 @pytest.fixture(scope="module")
-def parts(toy: Toy) -> tuple[Kernel, Head, Calibration]:
+def parts(toy: Toy) -> tuple[KernelLaw, Head, Calibration]:
     rng = np.random.default_rng(3)
     labelled = toy.outputs(300, rng)
     x = toy.features(500, rng)
@@ -26,7 +26,7 @@ def parts(toy: Toy) -> tuple[Kernel, Head, Calibration]:
     )
 
 
-def test_standard_error_rule(parts: tuple[Kernel, Head, Calibration]) -> None:
+def test_standard_error_rule(parts: tuple[KernelLaw, Head, Calibration]) -> None:
     run = sample_lambda(*parts, Stopping("se", tolerance=1e-3, batch=5000))
     assert run.converged
     assert run.summary.sampling_error <= 1e-3
@@ -36,7 +36,7 @@ def test_standard_error_rule(parts: tuple[Kernel, Head, Calibration]) -> None:
     assert loose.summary.n == 100  # two batches at least
 
 
-def test_difference_rule_is_the_papers(parts: tuple[Kernel, Head, Calibration]) -> None:
+def test_difference_rule_is_the_papers(parts: tuple[KernelLaw, Head, Calibration]) -> None:
     run = sample_lambda(*parts, Stopping("difference", tolerance=1e-4, batch=500))
     values = [batch.value for batch in run.history]
     moves = np.abs(np.diff(values))
@@ -45,31 +45,31 @@ def test_difference_rule_is_the_papers(parts: tuple[Kernel, Head, Calibration]) 
     assert (moves[:-1] > 1e-4).all()
 
 
-def test_sample_budget(parts: tuple[Kernel, Head, Calibration]) -> None:
+def test_sample_budget(parts: tuple[KernelLaw, Head, Calibration]) -> None:
     run = sample_lambda(*parts, Stopping("samples", max_samples=1234, batch=500))
     assert (run.summary.n, run.converged) == (1234, True)
     assert [batch.n for batch in run.history] == [500, 1000, 1234]
 
 
-def test_cap_ends_every_rule_unconverged(parts: tuple[Kernel, Head, Calibration]) -> None:
+def test_cap_ends_every_rule_unconverged(parts: tuple[KernelLaw, Head, Calibration]) -> None:
     run = sample_lambda(*parts, Stopping("se", tolerance=1e-9, max_samples=3000, batch=1000))
     assert (run.summary.n, run.converged) == (3000, False)
 
 
-def test_time_budget(parts: tuple[Kernel, Head, Calibration]) -> None:
+def test_time_budget(parts: tuple[KernelLaw, Head, Calibration]) -> None:
     run = sample_lambda(*parts, Stopping("time", seconds=0.05, batch=200))
     assert run.converged
     assert run.summary.n >= 200
 
 
-def test_same_seed_same_result(parts: tuple[Kernel, Head, Calibration]) -> None:
+def test_same_seed_same_result(parts: tuple[KernelLaw, Head, Calibration]) -> None:
     stop = Stopping("samples", max_samples=2000)
     one, two, three = (sample_lambda(*parts, stop, seed=s).summary.value for s in (1, 1, 2))
     assert one == two != three
 
 
-def test_interrupt_keeps_whole_batches(parts: tuple[Kernel, Head, Calibration]) -> None:
-    def stop_after_three(batch: Batch) -> None:
+def test_interrupt_keeps_whole_batches(parts: tuple[KernelLaw, Head, Calibration]) -> None:
+    def stop_after_three(batch: RunningLambda) -> None:
         if batch.n >= 3000:
             raise KeyboardInterrupt
 
@@ -78,7 +78,7 @@ def test_interrupt_keeps_whole_batches(parts: tuple[Kernel, Head, Calibration]) 
     assert run.history[-1].n == 3000
 
 
-def test_history_stays_short(parts: tuple[Kernel, Head, Calibration]) -> None:
+def test_history_stays_short(parts: tuple[KernelLaw, Head, Calibration]) -> None:
     run = sample_lambda(*parts, Stopping("samples", max_samples=3 * HISTORY, batch=1))
     assert len(run.history) <= HISTORY
     assert run.history[-1].n == 3 * HISTORY
@@ -86,7 +86,7 @@ def test_history_stays_short(parts: tuple[Kernel, Head, Calibration]) -> None:
 
 
 def test_memory_is_that_of_a_batch(
-    parts: tuple[Kernel, Head, Calibration], monkeypatch: pytest.MonkeyPatch
+    parts: tuple[KernelLaw, Head, Calibration], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # How many batches are in flight is a matter of luck (at most two: test_threads); one after the other is not.
     monkeypatch.setattr("infimum.manifold._sampling.read_ahead", lambda batches, most: batches)
@@ -102,7 +102,7 @@ def test_memory_is_that_of_a_batch(
     assert peak(400_000) < 1.2 * peak(60_000)
 
 
-def test_misfits_are_refused(parts: tuple[Kernel, Head, Calibration]) -> None:
+def test_misfits_are_refused(parts: tuple[KernelLaw, Head, Calibration]) -> None:
     law, _, cal = parts
     with pytest.raises(InputError, match="features"):
         sample_lambda(law, Head(np.ones((4, 5))), cal)
@@ -147,7 +147,7 @@ def test_standard_error_covers_on_samples(toy: Toy, kind: str) -> None:
     assert (off <= 1.96 * without).mean() < (off <= 1.96 * total).mean() - 0.05
 
 
-def test_sobol_points_follow_the_law(parts: tuple[Kernel, Head, Calibration]) -> None:
+def test_sobol_points_follow_the_law(parts: tuple[KernelLaw, Head, Calibration]) -> None:
     """Same mean and covariance as independent samples, for the kernel and the mixture, pushed forward or not."""
     kernel, head, _ = parts
     x = kernel.points
@@ -165,7 +165,7 @@ def test_sobol_points_follow_the_law(parts: tuple[Kernel, Head, Calibration]) ->
 
 
 @pytest.mark.slow
-def test_sobol_needs_fewer_samples_and_its_error_is_honest(parts: tuple[Kernel, Head, Calibration]) -> None:
+def test_sobol_needs_fewer_samples_and_its_error_is_honest(parts: tuple[KernelLaw, Head, Calibration]) -> None:
     """Over 200 seeds ± 1.96 errors hold λ, and the spread is that of eight times as many independent samples."""
     rule = Stopping("samples", max_samples=8 * 512, batch=512)
     even = [sample_lambda(*parts, rule, seed=seed, draw="sobol") for seed in range(200)]
@@ -182,7 +182,7 @@ def test_sobol_needs_fewer_samples_and_its_error_is_honest(parts: tuple[Kernel, 
     assert ratio > 3  # a ratio of two variances of 200 draws: a true 4 shows less than 3 in 2 % of the runs
 
 
-def test_sobol_error_shows_between_batches_only(parts: tuple[Kernel, Head, Calibration]) -> None:
+def test_sobol_error_shows_between_batches_only(parts: tuple[KernelLaw, Head, Calibration]) -> None:
     one = sample_lambda(*parts, Stopping("samples", max_samples=256, batch=256), draw="sobol")
     assert one.sampling_error == 0.5
     run = sample_lambda(*parts, Stopping("se", tolerance=0.4, batch=100), draw="sobol")

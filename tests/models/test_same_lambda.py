@@ -10,7 +10,8 @@ from sklearn.neural_network import MLPClassifier
 
 from infimum.conformal import RAPS, calibrate
 from infimum.manifold import fit_kernel
-from infimum.manifold._sampling import Stopping, sample_lambda
+from infimum.manifold._sampling import sample_lambda
+from infimum.manifold._stopping import Stopping
 from infimum.models import load
 
 torch = pytest.importorskip("torch", reason="torch is an optional extra")

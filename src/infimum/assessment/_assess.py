@@ -1,49 +1,42 @@
-"""assess(): one call that runs the way of the data, from labelled and unlabelled outputs to an Assessment."""
+"""assess(): one call that runs the way of the data, from labelled and unlabelled outputs to an Assessment.
+
+Ask → count every input once → calibrate → scan the operation → sample → judge → say: each a function of records.
+"""
 
 from __future__ import annotations
 
 import logging
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
-
-from infimum._checks import Array, Real, check_kind, check_matrix, exact_fraction
-from infimum.assessment._caveats import contradicted, warnings_about
+from infimum._checks import Array, Real
+from infimum.assessment._asked import Asked
+from infimum.assessment._caveats import warnings_about
 from infimum.assessment._diagnostics.on_calibration import curves_on_calibration
-from infimum.assessment._features import features_and_head, why_no_manifold
+from infimum.assessment._features import features_and_head
 from infimum.assessment._identity_caveats import counted_once
-from infimum.assessment._judging import Method, check_method, judging_bounds
-from infimum.assessment._results import Assessment, CalibrationFacts, LambdaEstimate, Success, Target
+from infimum.assessment._judging import Judged, judged
+from infimum.assessment._results import Assessment, CalibrationFacts, LambdaEstimate, Success
+from infimum.assessment._sampled import Sampled, sampled
 from infimum.assessment._scan import Scan, scan
 from infimum.assessment._stream_features import StreamFeatures
-from infimum.bounds import (
-    Bound,
-    Estimate,
-    confidence_floor_of_counts,
-    marginal_conformal_of_counts,
-)
-from infimum.bounds._bound import check_confidence
-from infimum.bounds._label_errors import LabelErrors
-from infimum.conformal import RAPS, Calibration, LambdaSummary, Score, calibrate
+from infimum.bounds import Estimate
+from infimum.bounds._judges import Judge
+from infimum.conformal import Calibration, Score, calibrate
 from infimum.conformal._left_out import calibration_rows
+from infimum.conformal._options import SuccessLevels
 from infimum.conformal._scores import score_to_dict
-from infimum.conformal._success import Empty, Step
 from infimum.errors import InputError
 from infimum.estimators._estimate import few_wrong
 from infimum.estimators._success_level import recalibrated_lambda
-from infimum.head import AnyHead, Head, HeadFunction
+from infimum.head import AnyHead
 from infimum.identity.labelled_sets import LabelledSets, labelled_sets
-from infimum.identity.rows import Identity, check_identity
-from infimum.manifold import Manifold, Selection, fit_moments, select_manifold
-from infimum.manifold._by_name import Bandwidth, ManifoldName, fit_manifold, without_effect
-from infimum.manifold._fidelity import Fidelity
-from infimum.manifold._held_out import drawn_by_weight, held_out_fidelity
-from infimum.manifold._sampling import Draw, Progress, Stopping, sample_lambda
-from infimum.manifold._selection import fit_candidate
+from infimum.identity.rows import Identity
+from infimum.manifold._options import AnyManifold
+from infimum.manifold._sampling import Progress
+from infimum.manifold._stopping import Sampling
 from infimum.outputs._outputs import Outputs, check_one_network, check_outputs
 from infimum.outputs._provenance import origin
 from infimum.outputs._stream import OutputsStream
-from infimum.shift._measured import measured_beside
 
 logger = logging.getLogger("infimum")
 
@@ -55,28 +48,23 @@ def assess(
     tuning: Outputs | None = None,
     head: AnyHead | None = None,
     manifold_data: Array | None = None,
-    score: Score | None = None,
-    randomize: bool = True,
-    temperature: Real | Literal["fit"] = 1.0,
-    step: Step = None,
-    empty: Empty = "argmax",
-    manifold: ManifoldName | None = None,
-    components: int | None = None,
-    covariance: str = "full",
-    bandwidth: Bandwidth = 0.1,
-    stopping: Stopping | None = None,
-    draw: Draw = "independent",
+    score: Score | str | None = None,
+    levels: SuccessLevels | str | None = None,
+    manifold: AnyManifold | str | None = None,
+    sampling: Sampling | str | None = None,
     seed: int = 0,
     exchangeability: bool = True,
     target: Real | None = None,
     confidence: Real = 0.95,
-    method: Method = "clopper_pearson",
+    method: Judge | str = "clopper_pearson",
     label_errors: Any = None,
     identity: Identity = "ids",
     name: str = "network",
     progress: Progress | None = None,
 ) -> Assessment:
     """Assess how reliable a classifier is on its operation (the paper's whole process, and certified bounds).
+
+    An option that is an object may be given as its text too, as on the command line: `score="raps:k_reg=auto"`.
 
     Parameters
     ----------
@@ -88,26 +76,24 @@ def assess(
         Labelled outputs for `k_reg="auto"` and `temperature="fit"`, else a part of the calibration is set aside.
     head, manifold_data
         The prediction layer, and features (m, d) that training has not seen (default: the operation's).
-    score, randomize, temperature
-        As in `calibrate`.
-    step, empty
-        The paper's δ (None: exact), and how inputs that never get a one-label set are read.
+    score, levels
+        The nonconformity score, as `RAPS(penalty=0.01)` (the default), "saps:weight=0.2"; and how success levels are
+        made of it, as `SuccessLevels(temperature="fit")`, "step=0.01,empty=zero".
     manifold
-        "kernel", "gmm" (the paper's), "class-gaussians", "neighbors", "tree", "flow" (extra), "auto" (chosen by
-        `select_manifold`, which takes its own parameters) or "none". By default kernel where head and features are
-        there and the operation has fewer than 2,000 inputs, or manifold data are given; none otherwise.
-    components, covariance, bandwidth
-        Of gmm; of gmm and class-gaussians ("shrunk" and "lowrank:r" for many dimensions); of the kernel ("auto":
-        by leave-one-out likelihood of the logits, smoother than λ wants it).
-    stopping, draw, seed, progress
-        Of the sampling. Same seed, same result.
+        What is sampled from, as `Kernel(bandwidth=0.1)`, "gmm:components=10" (the paper's), "class-gaussians",
+        "neighbors", "tree", "flow" (extra), "auto" (chosen by `select_manifold`) or "none". By default the kernel where
+        head and features are there and the operation has fewer than 2,000 inputs, or manifold data are given; none
+        otherwise.
+    sampling, seed, progress
+        Of the sampling, as `Sampling(Stopping("time", seconds=5), draw="sobol")`, "time:seconds=5". Same seed, same
+        result.
     exchangeability
         Whether to test that calibration and operation are alike, which every bound assumes.
     target, confidence, method
         A reliability that the bound of `method` on the labelled rows is to meet, in (0, 1); confidence of each
-        certified bound. Name the method beforehand: "clopper_pearson", or "prediction_powered_betting" or
-        "prediction_powered" (asymptotic) with the network's largest probability as level. The other bounds are
-        listed beside it and do not decide.
+        certified bound. Name the method beforehand: `ClopperPearson()` ("clopper_pearson"), or `PredictionPowered()`
+        ("prediction_powered_betting"; "prediction_powered" is asymptotic) with the network's largest probability as
+        level. The other bounds are listed beside it and do not decide.
     label_errors
         What may be wrong of the labels: at most so many of those at hand, as 5, or a share of those of the operation,
         as 0.02 or "2%". Every bound is lowered by what that costs, and judges so.
@@ -128,47 +114,84 @@ def assess(
     >>> result.target.met, result.lambda_.source
     (True, 'operation')
     """
+    _check_sets(calibration, tuning, operation)
+    asked = Asked.of(
+        score=score,
+        levels=levels,
+        manifold=manifold,
+        sampling=sampling,
+        method=method,
+        target=target,
+        confidence=confidence,
+        label_errors=label_errors,
+        identity=identity,
+        seed=seed,
+        exchangeability=exchangeability,
+        head=head,
+        manifold_data=manifold_data,
+    )
+    labelled = labelled_sets(calibration, tuning, asked.identity)
+    source = features_and_head(
+        asked.manifold, head, asked.manifold_data, operation, labelled.calibration.n_classes
+    )
+    conformal = _calibrated(labelled, asked)
+    kept = None
+    if source is not None and isinstance(operation, OutputsStream) and asked.manifold_data is None:
+        kept = StreamFeatures(operation, source[1], asked.manifold, asked.seed)
+    found = scan(
+        OutputsStream.of(operation) if isinstance(operation, Outputs) else operation,
+        *(labelled.calibration, conformal, asked.levels.step, asked.levels.empty),
+        *(asked.seed, asked.exchangeability, kept),
+        tuning=labelled.fresh,
+        identity=asked.identity,
+    )
+    logger.info("scored %d operation inputs: λ %.4f", found.summary.n, found.summary.value)
+    drawn = sampled(asked, source, kept, operation, conformal, found, progress)
+    verdict = judged(asked, labelled, operation, conformal, found)
+    inputs = {"calibration": calibration, "tuning": tuning, "operation": found.fingerprints}
+    provenance = origin(asked.seed, inputs, asked.manifold_data, head)
+    return _said(name, asked, labelled, conformal, found, drawn, verdict, provenance)
+
+
+def _check_sets(calibration: Outputs, tuning: Outputs | None, operation: Outputs | OutputsStream) -> None:
     check_one_network(calibration, operation.first if isinstance(operation, OutputsStream) else operation)
-    if head is not None:
-        check_kind(head, (Head, HeadFunction), "head", "a Head, for example Head(weight, bias)")
     for outputs in (calibration, tuning):
         if outputs is not None and check_outputs(outputs, "tuning").weights is not None:
             raise InputError(
                 f"{outputs.name} has weights, but labelled rows all count alike in a calibration and in a bound; "
                 "leave the weights out, or use bounds.class_profile for class probabilities of operation"
             )
-    score = RAPS() if score is None else score
-    confidence, method = check_confidence(confidence), check_method(method)
-    errors = LabelErrors.of(label_errors)
-    labelled = labelled_sets(calibration, tuning, check_identity(identity))
-    manifold_data = None if manifold_data is None else check_matrix(manifold_data, "manifold data")
-    given, calibration, to_tune = calibration, labelled.calibration, labelled.to_tune
-    wanted = None if target is None else float(exact_fraction(target, "target"))
-    source = features_and_head(manifold, head, manifold_data, operation, calibration.n_classes)
+
+
+def _calibrated(labelled: LabelledSets, asked: Asked) -> Calibration:
+    calibration, to_tune = labelled.calibration, labelled.to_tune
     conformal = calibrate(
         calibration.logits,
         calibration.known_labels,
-        score=score,
-        randomize=randomize,
-        temperature=temperature,
+        score=asked.score,
+        randomize=asked.levels.randomize,
+        temperature=asked.levels.temperature,
         tuning=None if to_tune is None else (to_tune.logits, to_tune.known_labels),
-        seed=seed,
+        seed=asked.seed,
     )
-    notes = [*conformal.notes, *counted_once(labelled)]
     logger.info(
         "calibrated on %d rows: %s, temperature %g", conformal.n, conformal.score, conformal.temperature
     )
+    return conformal
 
-    stream = OutputsStream.of(operation) if isinstance(operation, Outputs) else operation
-    kept = None
-    if source is not None and isinstance(operation, OutputsStream) and manifold_data is None:
-        kept = StreamFeatures(operation, source[1], manifold, covariance, seed)
-    found = scan(
-        *(stream, calibration, conformal, step, empty, seed, exchangeability, kept),
-        tuning=labelled.fresh,
-        identity=identity,
-    )
-    real = found.summary
+
+def _said(
+    name: str,
+    asked: Asked,
+    labelled: LabelledSets,
+    conformal: Calibration,
+    found: Scan,
+    drawn: Sampled,
+    verdict: Judged,
+    provenance: dict[str, Any],
+) -> Assessment:
+    """The record of it all, with what its reader must be told."""
+    calibration, real = labelled.calibration, found.summary
     on_operation = LambdaEstimate(
         value=real.value,
         standard_error=real.standard_error(),
@@ -177,94 +200,25 @@ def assess(
         effective_n=real.effective_n,
         never_singleton=real.never_singleton,
     )
-    logger.info("scored %d operation inputs: λ %.4f", real.n, real.value)
-
-    law: Manifold | None = None
-    selection: Selection | None = None
-    likeness: Fidelity | None = None
-    estimate, interrupted, manifold_lambda, samples = on_operation, False, None, None
-    if source is None:
-        notes.append(why_no_manifold(manifold, head, operation))
-        notes.extend(without_effect("none", components, covariance, bandwidth))
-    else:
-        notes.extend(without_effect(manifold or "kernel", components, covariance, bandwidth))
-        features, head = source
-        weights = operation.weights if manifold_data is None else None
-        if kept is not None:
-            features, weights = kept.features, kept.weights
-            notes.extend(kept.notes)
-        everything = np.arange(len(features))
-        sampled = features if weights is None else features[drawn_by_weight(everything, weights, seed)]
-        if manifold == "auto":
-            law, selection = select_manifold(sampled, head, conformal, seed)
-            notes.append(f"manifold auto took {selection.chosen}: {selection.why}")
-
-        def fit(rows: Array) -> Manifold:
-            if selection is not None:
-                return fit_candidate(selection.chosen, rows, head)
-            logits = head.logits(rows)
-            predicted = logits.argmax(axis=1)
-            return fit_manifold(manifold, rows, predicted, components, covariance, bandwidth, seed, logits)
-
-        law = fit(sampled) if law is None else law
-        try:
-            likeness = held_out_fidelity(fit, law.fit, features, weights, head, conformal, seed)
-        except InputError as error:
-            notes.append(f"the manifold was not compared with features held out: {error}")
-        logger.info("fitted %s to %d features", law.fit.name, law.fit.n)
-        behind = LambdaSummary(conformal.n, step, empty)
-        behind.add(conformal.top_two(head.logits(features)), weights)
-        if kept is not None and kept.moments is not None:  # of all inputs, and not only of those kept
-            law, behind = fit_moments(kept.moments, covariance), real
-        manifold_lambda = behind.value
-        run = sample_lambda(law, head, conformal, stopping, seed, step, empty, progress, draw)
-        interrupted = run.interrupted
-        if run.summary.n:
-            samples = run.summary.level_distribution()
-            estimate = LambdaEstimate(
-                value=run.summary.value,
-                standard_error=run.summary.standard_error(behind.sampling_error, run.sampling_error),
-                source="manifold",
-                n=run.summary.n,
-                effective_n=run.summary.effective_n,
-                never_singleton=run.summary.never_singleton,
-                converged=run.converged,
-                stopping={**run.stopping.to_dict(), "draw": draw},
-                history=run.history,
-            )
-
-    judge, *beside = judging_bounds(method, labelled, operation, confidence, identity, errors)
-    withheld = _why_withheld(operation.weights is not None, labelled, found, conformal)
-    if withheld is not None:
-        notes.append(f"the bounds from success levels are not given: {withheld}")
-    certified = (
-        judge,
-        *beside,
-        *(_from_success_levels(found.runner_up, confidence, errors) if withheld is None else ()),
-    )
-    success = None if found.accuracy is None else Success(found.accuracy, found.n)
-    measured = None
-    if found.right is not None and found.independent and operation.weights is None:
-        right = labelled.correct
-        measured = measured_beside(found.right, found.independent, int(right.sum()), len(right))
-    certified = contradicted(certified, found.alike, measured)
+    estimate = on_operation if drawn.estimate is None else drawn.estimate
     few = few_wrong(calibration.correct[calibration_rows(conformal, len(calibration))])
-    if few is not None:
-        notes.append(few)
+    recalibrated = recalibrated_lambda(conformal, calibration, real, asked.seed)
     return Assessment(
         network=name,
         n_classes=calibration.n_classes,
         calibration=_facts(conformal),
-        step="exact" if step is None else str(step),
-        empty=empty,
+        step="exact" if asked.levels.step is None else str(asked.levels.step),
+        empty=asked.levels.empty,
         lambda_=estimate,
         lambda_operation=on_operation,
-        certified=certified,
-        estimates=_estimates(conformal, calibration, real, seed),
-        target=None if wanted is None else Target(wanted, confidence, judge.value >= wanted, judge.method),
-        manifold=None if law is None else law.fit.to_dict(),
-        selection=selection,
-        fidelity=likeness,
+        certified=verdict.certified,
+        estimates=(
+            Estimate(recalibrated.value, recalibrated.method, recalibrated.note, recalibrated.standard_error),
+        ),
+        target=verdict.target,
+        manifold=None if drawn.fit is None else drawn.fit.to_dict(),
+        selection=drawn.selection,
+        fidelity=drawn.fidelity,
         exchangeability=found.alike,
         warnings=warnings_about(
             operation=found,
@@ -272,58 +226,34 @@ def assess(
             conformal=conformal,
             estimate=estimate,
             on_operation=on_operation,
-            fit=None if law is None else law.fit,
-            manifold_lambda=None if manifold_data is None else manifold_lambda,
-            head=head,
-            target=wanted,
-            interrupted=interrupted,
-            measured=measured,
+            fit=drawn.fit,
+            manifold_lambda=None if asked.manifold_data is None else drawn.manifold_lambda,
+            head=asked.head,
+            target=asked.target,
+            interrupted=drawn.interrupted,
+            measured=verdict.measured,
         ),
-        notes=tuple(notes),
-        provenance=origin(
-            seed,
-            {"calibration": given, "tuning": tuning, "operation": found.fingerprints},
-            manifold_data,
-            head,
+        notes=(
+            *conformal.notes,
+            *counted_once(labelled),
+            *drawn.notes,
+            *verdict.notes,
+            *(() if few is None else (few,)),
         ),
-        interrupted=interrupted,
-        diagnostics=found.collector.diagnostics(samples, wanted),
+        provenance=provenance,
+        interrupted=drawn.interrupted,
+        diagnostics=found.collector.diagnostics(drawn.levels, asked.target),
         on_calibration=None
         if found.accuracy is not None
-        else curves_on_calibration(conformal, calibration, step, empty, wanted),
-        success=success,
-        measured=measured,
+        else curves_on_calibration(
+            conformal, calibration, asked.levels.step, asked.levels.empty, asked.target
+        ),
+        success=None if found.accuracy is None else Success(found.accuracy, found.n),
+        measured=verdict.measured,
         correct=found.correct,
         incorrect=found.incorrect,
         pearson=found.pearson,
     )
-
-
-def _why_withheld(weighted: bool, labelled: LabelledSets, found: Scan, conformal: Calibration) -> str | None:
-    """What breaks the law of the p-values that the bounds from success levels rest on, if anything does."""
-    if weighted:
-        return "the operation is weighted, and the calibration is not of the weighted distribution"
-    if labelled.tuning is not None and conformal.n_tuning and labelled.fresh is None:
-        return "the score or the temperature was tuned on calibration rows"
-    if not found.independent:
-        return "every operation input is a labelled row too"
-    return None
-
-
-def _from_success_levels(runner_up: Array, confidence: float, errors: LabelErrors) -> tuple[Bound, ...]:
-    """Bounds from the p-values alone: exact levels, the top label never dropped, whatever λ's reading is."""
-    return (
-        marginal_conformal_of_counts(runner_up, confidence, errors),
-        confidence_floor_of_counts(runner_up, confidence, errors),
-    )
-
-
-def _estimates(
-    conformal: Calibration, calibration: Outputs, operation: LambdaSummary, seed: int
-) -> tuple[Estimate, ...]:
-    """Estimates that stand beside λ: λ recalibrated, which the labels of the calibration make possible (METHOD §5)."""
-    found = recalibrated_lambda(conformal, calibration, operation, seed)
-    return (Estimate(found.value, found.method, found.note, found.standard_error),)
 
 
 def _facts(conformal: Calibration) -> CalibrationFacts:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import numpy as np
 
 from infimum._checks import Array, check_matrix
 from infimum.errors import InputError
 from infimum.head import AnyHead
-from infimum.manifold._by_name import ManifoldName
+from infimum.manifold._options import AnyManifold, NoManifold
 from infimum.outputs._outputs import Outputs
 from infimum.outputs._stream import OutputsStream
 
@@ -19,7 +17,7 @@ study's networks, than λ on samples of any manifold (docs/manifolds.md)."""
 
 
 def features_and_head(
-    manifold: str | None,
+    manifold: AnyManifold | None,
     head: AnyHead | None,
     manifold_data: Array | None,
     operation: Outputs | OutputsStream,
@@ -32,13 +30,11 @@ def features_and_head(
     >>> features_and_head(None, None, None, Outputs(np.eye(2)), n_classes=2) is None
     True
     """
-    if manifold not in (None, *get_args(ManifoldName)):
-        raise InputError(f"manifold must be one of {', '.join(get_args(ManifoldName))}, not {manifold!r}")
     if head is not None and head.n_classes != n_classes:
         raise InputError(f"{head.name} has {head.n_classes} classes, the calibration has {n_classes}")
     own = (operation.first if isinstance(operation, OutputsStream) else operation).features
     features = own if manifold_data is None else manifold_data
-    if manifold == "none":
+    if isinstance(manifold, NoManifold):
         return None
     if features is not None and head is not None:
         source = check_matrix(features, "manifold features", head.n_features), head
@@ -49,19 +45,21 @@ def features_and_head(
             if head is None
             else "features: manifold data, or those of the operation"
         )
-        raise InputError(f"the {manifold} manifold needs {missing}")
+        raise InputError(f"the {manifold.name} manifold needs {missing}")
     if manifold_data is not None:
         raise InputError("manifold data needs the prediction layer (head) that reads the features")
     return None
 
 
-def why_no_manifold(manifold: str | None, head: AnyHead | None, operation: Outputs | OutputsStream) -> str:
+def why_no_manifold(
+    manifold: AnyManifold | None, head: AnyHead | None, operation: Outputs | OutputsStream
+) -> str:
     """What a report says where `features_and_head` found nothing to sample from.
 
     >>> why_no_manifold(None, None, Outputs(np.eye(2)))
     'without head and features nothing is sampled: λ is that of the operation inputs'
     """
-    if manifold == "none":
+    if isinstance(manifold, NoManifold):
         return "no manifold was asked for: λ is that of the operation inputs"
     features = (operation.first if isinstance(operation, OutputsStream) else operation).features
     missing = [what for what, have in (("head", head), ("features", features)) if have is None]

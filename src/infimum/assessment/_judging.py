@@ -1,39 +1,39 @@
-"""The bound that judges the target of an assessment: one method, named before the data is looked at."""
+"""The bounds of an assessment, and the one that judges its target: a method named before the data are looked at."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from infimum.bounds import Bound, clopper_pearson, prediction_powered
+from infimum.assessment._asked import Asked
+from infimum.assessment._caveats import contradicted
+from infimum.assessment._results import Target
+from infimum.assessment._scan import Scan
+from infimum.bounds import (
+    Bound,
+    clopper_pearson,
+    confidence_floor_of_counts,
+    marginal_conformal_of_counts,
+    prediction_powered,
+)
+from infimum.bounds._judges import ClopperPearson, Judge
 from infimum.bounds._label_errors import LabelErrors
+from infimum.conformal import Calibration
 from infimum.errors import InputError
+from infimum.estimators._scaling import confidence as softmax_confidence
 from infimum.identity.labelled_sets import LabelledSets
 from infimum.identity.rows import Identity
 from infimum.identity.shared import unlabelled_rows
 from infimum.outputs._outputs import Outputs
 from infimum.outputs._stream import OutputsStream
-
-Method = Literal["clopper_pearson", "prediction_powered", "prediction_powered_betting"]
+from infimum.shift._measured import Measured, measured_beside
 
 OWN_CONFIDENCE = "the levels are the network's own largest probabilities, which no label has calibrated"
 
 
-def check_method(method: Any) -> Method:
-    """One of the methods that an assessment may be judged by.
-
-    >>> check_method("clopper_pearson")
-    'clopper_pearson'
-    """
-    if method not in get_args(Method):
-        raise InputError(f"method must be one of {', '.join(get_args(Method))}, not {method!r}")
-    return method  # type: ignore[no-any-return]
-
-
 def judging_bounds(
-    method: Method,
+    method: Judge,
     labelled: LabelledSets,
     operation: Outputs | OutputsStream,
     confidence: float,
@@ -54,28 +54,84 @@ def judging_bounds(
             "the operational profile is that of the labelled inputs: the operation's weights do not enter"
         )
         binomial = replace(binomial, assumptions=(*binomial.assumptions, unweighted))
-    if method == "clopper_pearson":
+    if isinstance(method, ClopperPearson):
         return (binomial,)
-    if (why := errors.why_not(method)) is not None:
-        raise InputError(f"{method} cannot judge: {why}")
+    if (why := errors.why_not(method.name)) is not None:
+        raise InputError(f"{method.name} cannot judge: {why}")
     if not isinstance(operation, Outputs):
         raise InputError(
-            f"{method} cannot judge an operation that is streamed: give it as one file in memory"
+            f"{method.name} cannot judge an operation that is streamed: give it as one file in memory"
         )
     if operation.weights is not None:
-        raise InputError(f"{method} cannot judge: the operation is weighted, and the labelled rows are not")
-    from infimum.estimators._scaling import confidence as softmax_confidence
-
+        raise InputError(
+            f"{method.name} cannot judge: the operation is weighted, and the labelled rows are not"
+        )
     levels = np.concatenate([softmax_confidence(outputs.logits).largest for outputs in labelled.each])
     others = unlabelled_rows(labelled.each, operation, identity)
     if not others.any():
-        raise InputError(f"{method} cannot judge: every operation input is a labelled row too")
+        raise InputError(f"{method.name} cannot judge: every operation input is a labelled row too")
     powered = prediction_powered(
         correct,
         levels,
         softmax_confidence(operation.logits).largest[others],
         confidence,
-        "asymptotic" if method == "prediction_powered" else "betting",
+        method.interval,
     )
     powered = errors.corrected(powered)
     return (replace(powered, assumptions=(*powered.assumptions, OWN_CONFIDENCE)), binomial)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The bounds, the one that decides first; whether the target is met; and labels of both sides side by side."""
+
+    certified: tuple[Bound, ...]
+    target: Target | None
+    measured: Measured | None
+    notes: tuple[str, ...] = ()
+
+
+def judged(
+    asked: Asked,
+    labelled: LabelledSets,
+    operation: Outputs | OutputsStream,
+    conformal: Calibration,
+    found: Scan,
+) -> Judged:
+    """Every bound there is, and the verdict of the one that was named beforehand."""
+    judge, *beside = judging_bounds(
+        asked.method, labelled, operation, asked.confidence, asked.identity, asked.errors
+    )
+    withheld = _why_withheld(operation.weights is not None, labelled, found, conformal)
+    levels = (
+        (
+            marginal_conformal_of_counts(found.runner_up, asked.confidence, asked.errors),
+            confidence_floor_of_counts(found.runner_up, asked.confidence, asked.errors),
+        )
+        if withheld is None
+        else ()
+    )
+    measured = None
+    if found.right is not None and found.independent and operation.weights is None:
+        right = labelled.correct
+        measured = measured_beside(found.right, found.independent, int(right.sum()), len(right))
+    wanted = asked.target
+    return Judged(
+        certified=contradicted((judge, *beside, *levels), found.alike, measured),
+        target=None
+        if wanted is None
+        else Target(wanted, asked.confidence, judge.value >= wanted, judge.method),
+        measured=measured,
+        notes=() if withheld is None else (f"the bounds from success levels are not given: {withheld}",),
+    )
+
+
+def _why_withheld(weighted: bool, labelled: LabelledSets, found: Scan, conformal: Calibration) -> str | None:
+    """What breaks the law of the p-values that the bounds from success levels rest on, if anything does."""
+    if weighted:
+        return "the operation is weighted, and the calibration is not of the weighted distribution"
+    if labelled.tuning is not None and conformal.n_tuning and labelled.fresh is None:
+        return "the score or the temperature was tuned on calibration rows"
+    if not found.independent:
+        return "every operation input is a labelled row too"
+    return None

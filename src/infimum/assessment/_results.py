@@ -15,7 +15,7 @@ from infimum.io.ranges import Classes, Confidence, Count, Nonnegative, Positive,
 from infimum.io.records import Document, Record
 from infimum.manifold._fidelity import Fidelity
 from infimum.manifold._manifold import ManifoldFit
-from infimum.manifold._sampling import Batch
+from infimum.manifold._sampling import RunningLambda
 from infimum.manifold._selection import Selection
 from infimum.shift import Exchangeability
 from infimum.shift._measured import Measured
@@ -37,7 +37,7 @@ class LambdaEstimate(Record):
     never_singleton: Probability
     converged: bool = True
     stopping: dict[str, Any] | None = None
-    history: tuple[Batch, ...] = ()
+    history: tuple[RunningLambda, ...] = ()
 
 
 @dataclass(frozen=True)

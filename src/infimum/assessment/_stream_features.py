@@ -13,6 +13,7 @@ from infimum._checks import Array, check_matrix
 from infimum.head import AnyHead
 from infimum.manifold._class_gaussians import SCATTER
 from infimum.manifold._moments import BLOCK, ClassMoments
+from infimum.manifold._options import AnyManifold, ClassGaussians
 from infimum.outputs._outputs import Outputs
 from infimum.outputs._stream import OutputsStream
 
@@ -22,7 +23,7 @@ NUMBERS = 2**24
 
 
 class StreamFeatures:
-    """What a stream's blocks leave for the manifold of that name, in memory that does not grow with the rows.
+    """What a stream's blocks leave for the manifold asked for, in memory that does not grow with the rows.
 
     `moments` are those of all rows, for class Gaussians that are made of them ("full", "tied", "diag", "spherical")
     where not all rows can be kept and none is weighted; else None. `features` are of the rows kept, `weights` theirs.
@@ -31,7 +32,7 @@ class StreamFeatures:
     >>> from infimum import Head
     >>> x = np.random.default_rng(0).normal(size=(10, 2))
     >>> stream = OutputsStream.of(Outputs(x, features=x))
-    >>> kept = StreamFeatures(stream, Head(np.eye(2)), "kernel", "full", seed=0)
+    >>> kept = StreamFeatures(stream, Head(np.eye(2)), None, seed=0)
     >>> for row, block in stream.blocks():
     ...     kept.add(row, block)
     >>> kept.features.shape, kept.notes
@@ -39,7 +40,7 @@ class StreamFeatures:
     """
 
     def __init__(
-        self, operation: OutputsStream, head: AnyHead, manifold: str | None, covariance: str, seed: int
+        self, operation: OutputsStream, head: AnyHead, manifold: AnyManifold | None, seed: int
     ) -> None:
         width = check_matrix(operation.first.features, "manifold features", head.n_features).shape[1]
         self._n, self._head, weights = operation.n, head, operation.weights
@@ -47,8 +48,9 @@ class StreamFeatures:
         self.weights = None if weights is None else weights[self._rows]
         self.moments: ClassMoments | None = None
         whole = len(self._rows) == self._n
-        if manifold == "class-gaussians" and covariance in SCATTER and weights is None and not whole:
-            self.moments = ClassMoments(width, operation.n_classes, SCATTER[covariance])
+        scatter = SCATTER.get(manifold.covariance) if isinstance(manifold, ClassGaussians) else None
+        if scatter is not None and weights is None and not whole:
+            self.moments = ClassMoments(width, operation.n_classes, scatter)
         self._picked: list[Array] = []
         self._waiting = np.empty((0, width))
 

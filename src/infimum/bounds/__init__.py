@@ -8,6 +8,7 @@ from infimum.bounds._class_profile import class_profile
 from infimum.bounds._clopper_pearson import clopper_pearson, clopper_pearson_per_class, wilson
 from infimum.bounds._confidence_floor import confidence_floor, confidence_floor_of_counts
 from infimum.bounds._conservative_bayes import conservative_bayes, conservative_confidence, conservative_pfd
+from infimum.bounds._judges import ClopperPearson, PredictionPowered
 from infimum.bounds._marginal_conformal import (
     marginal_conformal,
     marginal_conformal_of_counts,
@@ -19,7 +20,9 @@ from infimum.bounds._stratified import stratified
 
 __all__ = [
     "Bound",
+    "ClopperPearson",
     "Estimate",
+    "PredictionPowered",
     "Strata",
     "allocate",
     "anytime",

@@ -17,6 +17,7 @@ from infimum.cli.compare import compare
 from infimum.cli.console import OneLine, say
 from infimum.cli.estimate import estimate
 from infimum.cli.extract import extract
+from infimum.cli.objects import Command
 from infimum.cli.plan import plan
 from infimum.cli.report import report
 from infimum.cli.reproduce import reproduce
@@ -53,17 +54,17 @@ app = typer.Typer(
     "Exit codes: 0 done (target met), 1 target not met, 2 bad input, 3 a defect of infimum, "
     "130 interrupted (assess writes what was sampled until then; extract, score and reproduce go on later).",
 )
-app.command()(assess)
-app.command()(calibrate)
-app.command()(certify)
-app.command()(check)
-app.command()(compare)
-app.command()(estimate)
-app.command()(extract)
-app.command()(plan)
-app.command()(report)
-app.command()(reproduce)
-app.command()(score)
+app.command(cls=Command)(assess)
+app.command(cls=Command)(calibrate)
+app.command(cls=Command)(certify)
+app.command(cls=Command)(check)
+app.command(cls=Command)(compare)
+app.command(cls=Command)(estimate)
+app.command(cls=Command)(extract)
+app.command(cls=Command)(plan)
+app.command(cls=Command)(report)
+app.command(cls=Command)(reproduce)
+app.command(cls=Command)(score)
 
 
 def _version(asked: bool | None) -> None:

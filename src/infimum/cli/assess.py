@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,53 +16,21 @@ from infimum._text import listed
 from infimum.cli import network_options as n
 from infimum.cli import options as o
 from infimum.cli.console import json_file, note, say, say_json
-from infimum.cli.network import NetworkOptions, image_options, outputs_of, unless_none
-from infimum.cli.pictures import Images, add_pictures, check_images
+from infimum.cli.network import LABELS, NetworkOptions, outputs_of, unless_none
+from infimum.cli.objects import METAVAR, PAIRS
+from infimum.cli.pictures import Pictures, add_pictures, check_pictures_in
 from infimum.cli.progress import assessing_progress
 from infimum.errors import InputError
 
-if TYPE_CHECKING:
-    from infimum.assessment._results import Assessment
-
 MANIFOLD = "Manifold and sampling"
-ALIKE = "Are the inputs alike"
 
 
-class ManifoldName(StrEnum):
-    """Density models of the feature space."""
+class Alike(StrEnum):
+    """What is done with the test of whether calibration and operation are alike."""
 
-    gmm = "gmm"
-    gaussians = "class-gaussians"
-    kernel = "kernel"
-    neighbors = "neighbors"
-    tree = "tree"
-    flow = "flow"
-    auto = "auto"
-    none = "none"
-
-
-class DrawName(StrEnum):
-    """How samples are drawn."""
-
-    independent = "independent"
-    sobol = "sobol"
-
-
-class JudgeName(StrEnum):
-    """Methods that may judge the target."""
-
-    clopper_pearson = "clopper_pearson"
-    prediction_powered = "prediction_powered"
-    prediction_powered_betting = "prediction_powered_betting"
-
-
-class RuleName(StrEnum):
-    """Stopping rules."""
-
-    se = "se"
-    difference = "difference"
-    samples = "samples"
-    time = "time"
+    test = "test"
+    require = "require"
+    skip = "skip"
 
 
 def assess(
@@ -72,7 +40,7 @@ def assess(
             "--calibration",
             metavar="FILE",
             help="Labelled outputs that training has not seen: npz, safetensors or Parquet with logits (or "
-            "probabilities) and labels.",
+            "probabilities) and labels. With --model: the inputs (npy, npz, Parquet, images).",
         ),
     ] = None,
     operation: Annotated[
@@ -81,15 +49,10 @@ def assess(
             "--operation",
             metavar="FILE|DIR",
             help="Outputs on operational inputs, or a folder of Parquet or npz parts, of any size; labels are not "
-            "needed, with them λ* is shown.",
+            "needed, with them λ* is shown. With --model: the inputs.",
         ),
     ] = None,
-    calibration_data: n.CalibrationData = None,
-    operation_data: n.OperationData = None,
-    tuning_data: n.TuningData = None,
-    calibration_labels: n.CalibrationLabels = None,
-    operation_labels: n.OperationLabels = None,
-    tuning_labels: n.TuningLabels = None,
+    tuning: o.TuningFile = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -105,10 +68,22 @@ def assess(
     ] = None,
     confidence: Annotated[float, typer.Option("--confidence", help="Of the certified bounds.")] = 0.95,
     method: Annotated[
-        JudgeName,
-        typer.Option("--method", help="The bound that decides about the target; name it before you look."),
-    ] = JudgeName.clopper_pearson,
+        str,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="The bound that decides about the target; name it before you look: {JUDGES}.",
+        ),
+    ] = "clopper_pearson",
     label_errors: o.LabelErrors = None,
+    alike: Annotated[
+        Alike,
+        typer.Option(
+            "--alike",
+            help="Whether calibration and operation are alike, which every bound assumes: test it; require it (exit 1 "
+            "too where the test finds that they differ); or skip the test.",
+        ),
+    ] = Alike.test,
     name: Annotated[str | None, typer.Option("--name", help="Of the network. (default: DIR's name)")] = None,
     json: Annotated[
         str | None, typer.Option("--json", metavar="FILE|-", help="Write the JSON here; - for stdout alone.")
@@ -119,41 +94,19 @@ def assess(
             "--junit", metavar="FILE", help="Write JUnit XML: the target a test case, warnings in its output."
         ),
     ] = None,
-    images: Images = None,
+    pictures: Pictures = None,
     identity: o.IdentityOption = o.IdentityName.ids,
     quiet: o.Quiet = False,
     seed: o.Seed = 0,
-    exchangeability: Annotated[
-        bool,
-        typer.Option(
-            "--exchangeability/--no-exchangeability",
-            help="Test whether calibration and operation are alike, which every bound assumes.",
-            rich_help_panel=ALIKE,
-        ),
-    ] = True,
-    require_alike: Annotated[
-        bool,
-        typer.Option(
-            "--require-alike",
-            help="Exit 1 too where that test finds that they differ.",
-            rich_help_panel=ALIKE,
-        ),
-    ] = False,
-    score: o.ScoreOption = o.ScoreName.raps,
-    penalty: o.Penalty = 0.01,
-    k_reg: o.KReg = None,
-    weight: o.Weight = 0.1,
-    temperature: o.Temperature = "none",
-    randomize: o.Randomize = True,
-    tuning: o.TuningFile = None,
-    step: o.StepOption = "exact",
-    empty: o.EmptyOption = o.EmptyName.argmax,
+    score: o.Score = "raps",
+    levels: o.Levels = "",
     manifold: Annotated[
-        ManifoldName | None,
+        str | None,
         typer.Option(
             "--manifold",
-            help="What to sample from; gmm is the paper's, auto chooses by held-out features. (default: kernel with "
-            "--head and features of fewer than 2,000 inputs, or --manifold-data; else none)",
+            metavar=METAVAR,
+            help="What to sample from: {MANIFOLDS}. gmm is the paper's; auto chooses by held-out features. (default: "
+            "kernel with --head and features of fewer than 2,000 inputs, or --manifold-data; else none)",
             rich_help_panel=MANIFOLD,
         ),
     ] = None,
@@ -175,81 +128,35 @@ def assess(
             rich_help_panel=MANIFOLD,
         ),
     ] = None,
-    components: Annotated[
-        int | None,
-        typer.Option(
-            "--components",
-            min=1,
-            help="gmm: components. (default: one per predicted class)",
-            rich_help_panel=MANIFOLD,
-        ),
-    ] = None,
-    covariance: Annotated[
+    sampling: Annotated[
         str,
         typer.Option(
-            "--covariance",
-            help="gmm: full, diag, tied, spherical. class-gaussians: these, shrunk, lowrank:RANK.",
+            "--sampling",
+            metavar=METAVAR,
+            help="When it ends: {SAMPLINGS}. se: sampling error ≤ tol; difference: the paper's, λ moves ≤ tol; "
+            "samples: max_samples, which end every rule; time: seconds. sobol points: a small tol needs fewer.",
             rich_help_panel=MANIFOLD,
         ),
-    ] = "full",
-    bandwidth: Annotated[
-        str,
-        typer.Option(
-            "--bandwidth",
-            metavar="VALUE|auto",
-            help="kernel: h. auto: by leave-one-out likelihood of the logits.",
-            rich_help_panel=MANIFOLD,
-        ),
-    ] = "0.1",
-    stopping: Annotated[
-        RuleName,
-        typer.Option(
-            "--stopping",
-            help="se: sampling error ≤ tolerance. difference: the paper's, λ moves ≤ tolerance. "
-            "samples: --max-samples. time: --seconds.",
-            rich_help_panel=MANIFOLD,
-        ),
-    ] = RuleName.se,
-    tolerance: Annotated[
-        float, typer.Option("--tolerance", help="Of se and difference.", rich_help_panel=MANIFOLD)
-    ] = 5e-4,
-    seconds: Annotated[
-        float, typer.Option("--seconds", help="Of the rule time.", rich_help_panel=MANIFOLD)
-    ] = 60.0,
-    draw: Annotated[
-        DrawName,
-        typer.Option(
-            "--draw",
-            help="independent samples, or batches of sobol points: fewer for a small --tolerance.",
-            rich_help_panel=MANIFOLD,
-        ),
-    ] = DrawName.independent,
-    batch: Annotated[
-        int, typer.Option("--batch", min=1, help="Samples at a time.", rich_help_panel=MANIFOLD)
-    ] = 20_000,
-    max_samples: Annotated[
-        int, typer.Option("--max-samples", min=1, help="End of every rule.", rich_help_panel=MANIFOLD)
-    ] = 10_000_000,
+    ] = "se",
     model: n.Model = None,
-    factory: n.Factory = None,
-    weights: n.Weights = None,
-    head_layer: n.HeadLayer = None,
-    device: n.Device = n.DeviceName.cpu,
+    network: n.Network = "",
+    labels: Annotated[
+        str,
+        typer.Option(
+            "--labels",
+            metavar=PAIRS,
+            help="Of inputs that a network runs on, where they do not lie in the data: {LABELS}. Each a CSV with "
+            "file,label or id,label, an .npy file, or none.",
+            rich_help_panel=n.NETWORK,
+        ),
+    ] = "",
     trust: n.Trust = False,
-    batch_size: n.BatchSize = None,
-    preprocess: n.Preprocess = None,
-    skip_bad: n.SkipBad = False,
-    resize: n.Resize = None,
-    crop: n.Crop = None,
-    mean: n.Mean = None,
-    std: n.Std = None,
-    image_mode: n.Mode = None,
-    layout: n.Layout = None,
+    images: n.Images = "",
 ) -> None:
     """Tell how reliable a trained classifier is, at least.
 
     Examples: infimum assess --calibration cal.npz --operation ops.npz --target 0.95 --out results
-    infimum assess --model net.onnx --calibration-data labelled --operation-data images.npy --out results
+    infimum assess --model net.onnx --calibration labelled --operation images.npy --out results
 
     With --model the network's outputs lie in a temporary folder (TMPDIR) and are mapped, not held in memory.
     --operation is read block by block, in memory that does not grow with it; only where another --method than
@@ -257,17 +164,17 @@ def assess(
     """
     import infimum
     from infimum.assessment import Assessment
-    from infimum.io.files import array_names, read_arrays
+    from infimum.bounds._judges import JUDGES, ClopperPearson
+    from infimum.gates import gates_of
     from infimum.io.places import Folder, check_places
     from infimum.io.replacing import together, write_bytes
     from infimum.outputs._stream import OutputsStream
+    from infimum.report.junit import Suite, to_junit
 
-    if require_alike and not exchangeability:
-        raise InputError("--require-alike needs the test that --no-exchangeability leaves out")
-    how_read = image_options(resize, crop, mean, std, image_mode, layout)
-    network = NetworkOptions(
-        model, factory, weights, head_layer, device.value, trust, batch_size, preprocess, skip_bad, how_read
-    )
+    ran = NetworkOptions.of(model, network, trust, images)
+    given = {"calibration": calibration, "operation": operation, "tuning": tuning}
+    labels_of = LABELS.read(labels)
+    judge = JUDGES.read(method)
     json_to = json_file(json)
     check_places(
         {
@@ -276,42 +183,22 @@ def assess(
             "--junit": junit,
         },
         {
-            "--calibration": calibration,
-            "--operation": operation,
-            "--tuning": tuning,
-            "--calibration-data": calibration_data,
-            "--operation-data": operation_data,
-            "--tuning-data": tuning_data,
-            "--calibration-labels": unless_none(calibration_labels),
-            "--operation-labels": unless_none(operation_labels),
-            "--tuning-labels": unless_none(tuning_labels),
+            **{f"--{role}": path for role, path in given.items()},
+            **{f"labels of {role}": unless_none(word) for role, word in vars(labels_of).items()},
             "--head": head,
             "--manifold-data": manifold_data,
-            "--images": unless_none(images),
-            **network.files,
+            "--pictures": unless_none(pictures),
+            **ran.files,
         },
     )
-    check_images(images, out)
+    check_pictures_in(pictures, out)
     start = time.perf_counter()
-    features = None
-    if manifold_data is not None:
-        arrays = read_arrays(manifold_data, ["features"])
-        if "features" not in arrays:
-            raise InputError(
-                f"{manifold_data} has no 'features'; it holds: {listed(array_names(manifold_data))}"
-            )
-        features = arrays["features"]
+    features = None if manifold_data is None else features_in(manifold_data)
     silent = quiet or json == "-"
-    files = {"calibration": calibration, "operation": operation, "tuning": tuning}
-    data = {
-        "calibration": (calibration_data, calibration_labels),
-        "operation": (operation_data, operation_labels),
-        "tuning": (tuning_data, tuning_labels),
-    }
     # A bound of another method reads the operation more than once.
-    streamed = method is JudgeName.clopper_pearson
+    streamed = isinstance(judge, ClopperPearson)
     with (
-        outputs_of(network, files, data, silent, streamed) as (labelled, operated, own_head),
+        outputs_of(ran, given, labels_of, silent, streamed) as (labelled, operated, own_head),
         assessing_progress(silent) as (progress, rows_read),
     ):
         if isinstance(operated, OutputsStream):
@@ -322,22 +209,15 @@ def assess(
             tuning=labelled.get("tuning"),
             head=own_head if head is None else infimum.Head.load(head),
             manifold_data=features,
-            score=o.score_from(score, penalty, k_reg, weight, "tuning" in labelled),
-            randomize=randomize,
-            temperature=o.temperature_from(temperature),
-            step=None if step == "exact" else step,
-            empty=empty.value,
-            manifold=None if manifold is None else manifold.value,
-            components=components,
-            covariance=covariance,
-            bandwidth=o.bandwidth_from(bandwidth),
-            stopping=infimum.Stopping(stopping.value, tolerance, max_samples, seconds, batch),
-            draw=draw.value,
+            score=o.score_of(score, "tuning" in labelled),
+            levels=levels,
+            manifold=manifold,
+            sampling=sampling,
             seed=seed,
-            exchangeability=exchangeability,
+            exchangeability=alike is not Alike.skip,
             target=target,
             confidence=confidence,
-            method=method.value,
+            method=judge,
             label_errors=label_errors,
             identity=identity.value,
             name=name or (out.resolve().name if out is not None else "network"),
@@ -345,15 +225,17 @@ def assess(
         )
     command = shlex.join(["infimum", *sys.argv[1:]])
     result = replace(result, provenance={**result.provenance, "command": command})
+    gates = gates_of(result, require_alike=alike is Alike.require)
     with together():
         if out is not None:
             result.save(out)
         if junit is not None:
-            _write_junit(result, junit, require_alike, time.perf_counter() - start)
+            suite = Suite(result, gates, time.perf_counter() - start)
+            write_bytes(junit, to_junit([suite]).encode())
         if json_to is not None:
             write_bytes(json_to, result.to_json().encode())
     if out is not None:  # the assessment is safe on disk now
-        add_pictures(result, out, images, operation_data, silent)
+        add_pictures(result, out, pictures, operation if ran.given else None, silent)
     if json == "-":
         say_json(result.to_json())
     elif not quiet:
@@ -362,19 +244,15 @@ def assess(
             note("written", ", ".join(str(out / name) for name in Assessment.WRITTEN))
     if result.interrupted:
         raise typer.Exit(130)
-    if result.target is not None and not result.target.met:
+    if not all(gate.passed for gate in gates):
         raise typer.Exit(1)
-    if require_alike:
-        from infimum.gates._gates import alike_gate
-
-        if not alike_gate(result).passed:
-            raise typer.Exit(1)
 
 
-def _write_junit(result: Assessment, path: Path, require_alike: bool, seconds: float) -> None:
-    from infimum.gates._gates import gates_of
-    from infimum.io.replacing import write_bytes
-    from infimum.report.junit import Suite, to_junit
+def features_in(path: Path) -> Any:
+    """The features (m, d) of a file."""
+    from infimum.io.files import array_names, read_arrays
 
-    gates = gates_of(result, require_alike=require_alike)
-    write_bytes(path, to_junit([Suite(result, gates, seconds)]).encode())
+    arrays = read_arrays(path, ["features"])
+    if "features" not in arrays:
+        raise InputError(f"{path} has no 'features'; it holds: {listed(array_names(path))}")
+    return arrays["features"]

@@ -18,12 +18,8 @@ def calibrate(
     ],
     quiet: o.Quiet = False,
     seed: o.Seed = 0,
-    score: o.ScoreOption = o.ScoreName.raps,
-    penalty: o.Penalty = 0.01,
-    k_reg: o.KReg = None,
-    weight: o.Weight = 0.1,
-    temperature: o.Temperature = "none",
-    randomize: o.Randomize = True,
+    score: o.Score = "raps",
+    levels: o.Levels = "",
     tuning: o.TuningFile = None,
 ) -> None:
     """Calibrate once, to score inputs later.
@@ -34,7 +30,7 @@ def calibrate(
 
     check_places({"--out": out}, {"--calibration": calibration, "--tuning": tuning})
     made, warnings = o.calibrated(
-        calibration, tuning, score, penalty, k_reg, weight, temperature, randomize, seed
+        calibration, tuning, score, o.levels_of(levels, o.OF_CALIBRATION, "a calibration"), seed
     )
     made.save(out)
     if not quiet:

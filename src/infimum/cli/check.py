@@ -12,14 +12,10 @@ import typer
 from infimum._text import in_brief
 from infimum.cli import options as o
 from infimum.cli.console import note, say
-from infimum.errors import InputError
 
 if TYPE_CHECKING:
     from infimum.assessment._results import Assessment
     from infimum.gates._check_file import NetworkEntry
-
-SAMPLING = {"stopping": "rule", "sampling_tolerance": "tolerance"}
-"""Names in the file of what Stopping calls otherwise."""
 
 
 def check(
@@ -59,7 +55,7 @@ def check(
     for entry in asked.networks:
         start = time.perf_counter()
         result = _assessed(entry, asked.method)
-        gates = gates_of(result, released.get(entry.name), entry.tolerance, entry.require_alike)
+        gates = gates_of(result, released.get(entry.name), entry.tolerance, entry.alike == "require")
         suites.append(Suite(result, gates, time.perf_counter() - start))
         if asked.out is not None:
             result.save(asked.out / entry.name)
@@ -91,44 +87,19 @@ def check(
 
 def _assessed(entry: NetworkEntry, method: Mapping[str, Any]) -> Assessment:
     import infimum
-    from infimum.io.files import read_arrays
+    from infimum.cli.assess import features_in
 
-    files = dict(entry.files)
-    features = None
-    if "manifold_data" in files:
-        features = read_arrays(files["manifold_data"], ["features"]).get("features")
-        if features is None:
-            raise InputError(f"{files['manifold_data']} has no 'features'")
-    given = dict(method)
-    scoring = {key: given.pop(key) for key in ("score", "penalty", "k_reg", "weight") if key in given}
-    sampling = {
-        SAMPLING.get(key, key): given.pop(key)
-        for key in ("stopping", "sampling_tolerance", "max_samples", "seconds", "batch")
-        if key in given
-    }
+    files, given = entry.files, dict(method)
     return infimum.assess(
         infimum.Outputs.load(files["calibration"]),
         infimum.Outputs.load(files["operation"]),
         tuning=infimum.Outputs.load(files["tuning"]) if "tuning" in files else None,
         head=infimum.Head.load(files["head"]) if "head" in files else None,
-        manifold_data=features,
-        score=_score(tuned="tuning" in files, **scoring),
-        stopping=infimum.Stopping(**sampling),
+        manifold_data=features_in(files["manifold_data"]) if "manifold_data" in files else None,
+        score=o.score_of(given.pop("score", "raps"), tuned="tuning" in files),
         target=entry.target,
         confidence=entry.confidence,
         label_errors=entry.label_errors,
         name=entry.name,
         **given,
     )
-
-
-def _score(
-    tuned: bool,
-    score: str = "raps",
-    penalty: float = 0.01,
-    k_reg: int | str | None = None,
-    weight: float = 0.1,
-) -> Any:
-    if score not in list(o.ScoreName):
-        raise InputError(f"score must be one of {', '.join(o.ScoreName)}, not {score!r}")
-    return o.score_from(o.ScoreName(score), penalty, None if k_reg is None else str(k_reg), weight, tuned)

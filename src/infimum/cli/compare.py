@@ -73,11 +73,8 @@ def compare(
     ] = None,
     quiet: o.Quiet = False,
     seed: o.Seed = 0,
-    score: o.ScoreOption = o.ScoreName.raps,
-    penalty: o.Penalty = 0.01,
-    k_reg: o.KReg = None,
-    weight: o.Weight = 0.1,
-    randomize: o.Randomize = True,
+    score: o.Score = "raps",
+    levels: o.Levels = "",
 ) -> None:
     """Rank networks, with tests of which differences are settled.
 
@@ -114,8 +111,8 @@ def compare(
             [Outputs.load(path) for path in operation],
             [Outputs.load(path) for path in calibration] if calibration else None,
             names=name or None,
-            score=o.score_from(score, penalty, k_reg, weight, tuned=False),
-            randomize=randomize,
+            score=o.score_of(score, tuned=False),
+            randomize=o.levels_of(levels, ("randomize",), "a comparison").randomize,
             seed=seed,
             confidence=confidence,
             allow_different_inputs=allow_different_inputs,

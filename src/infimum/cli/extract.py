@@ -10,7 +10,7 @@ import typer
 from infimum.cli import network_options as n
 from infimum.cli import options as o
 from infimum.cli.console import note, say
-from infimum.cli.network import NetworkOptions, image_options, unless_none
+from infimum.cli.network import NetworkOptions, unless_none
 from infimum.errors import InputError
 
 
@@ -51,20 +51,13 @@ def extract(
     ] = False,
     quiet: o.Quiet = False,
     model: n.Model = None,
-    factory: n.Factory = None,
-    weights: n.Weights = None,
-    head_layer: n.HeadLayer = None,
-    device: n.Device = n.DeviceName.cpu,
+    network: n.Network = "",
+    batch_size: Annotated[
+        int | None,
+        typer.Option("--batch-size", min=1, help="Inputs at a time.", rich_help_panel=n.NETWORK),
+    ] = None,
     trust: n.Trust = False,
-    batch_size: n.BatchSize = None,
-    preprocess: n.Preprocess = None,
-    skip_bad: n.SkipBad = False,
-    resize: n.Resize = None,
-    crop: n.Crop = None,
-    mean: n.Mean = None,
-    std: n.Std = None,
-    image_mode: n.Mode = None,
-    layout: n.Layout = None,
+    images: n.Images = "",
 ) -> None:
     """Run a network over data and write its logits, features, labels and ids.
 
@@ -76,23 +69,22 @@ def extract(
 
     if head_out is not None and head_out.suffix not in (".safetensors", ".npz"):
         raise InputError(f"--head-out must end in .safetensors or .npz, not {head_out.name!r}")
-    images = image_options(resize, crop, mean, std, image_mode, layout)
-    network = NetworkOptions(
-        model, factory, weights, head_layer, device.value, trust, batch_size, preprocess, skip_bad, images
-    )
+    ran = NetworkOptions.of(model, network, trust, images, batch_size)
     check_places(
         {"--out": places_of(out), "--head-out": head_out},
-        {"--data": data, "--labels": unless_none(labels), **network.files},
+        {"--data": data, "--labels": unless_none(labels), **ran.files},
     )
-    if not network.given:
-        raise InputError("--model is missing (or, for PyTorch, --factory and --weights)")
-    adapter, prepare = network.load(data, labels)
+    if not ran.given:
+        raise InputError(
+            "--model is missing (or, for PyTorch, --network factory=MODULE:FUNCTION,weights=FILE)"
+        )
+    adapter, prepare = ran.load(data, labels)
     head = adapter.head
     if head_out is not None and not isinstance(head, Head):
         why = adapter.cut.why_no_head if head is None else "it is more than one linear layer"
         raise InputError(f"--head-out: the prediction layer cannot be written ({why}); leave --head-out out")
     try:
-        made = network.extract(adapter, prepare, data, labels, out, quiet, "extracting", resume)
+        made = ran.extract(adapter, prepare, data, labels, out, quiet, "extracting", resume)
     except KeyboardInterrupt:
         note("interrupted", "go on with --resume", err=True)
         raise typer.Exit(130) from None

@@ -7,10 +7,11 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from infimum._grammar import Kind, Registry
 from infimum.cli.console import note
 from infimum.cli.progress import extraction_progress
 from infimum.errors import InputError
@@ -22,38 +23,76 @@ if TYPE_CHECKING:
     from infimum.outputs._outputs import Outputs
     from infimum.outputs._stream import OutputsStream
 
+Device = Literal["cpu", "cuda", "mps"]
+
 SHOWN = 20
 """Bad inputs that are named; the rest is counted."""
 
 
 @dataclass(frozen=True)
+class HowRun:
+    """How a network is loaded and run, beside its file: what `--network` says."""
+
+    factory: str | None = None
+    weights: Path | None = None
+    head_layer: str | None = None
+    device: Device = "cpu"
+    batch_size: int | None = None
+    preprocess: str | None = None
+    skip_bad: bool = False
+
+    def __post_init__(self) -> None:
+        if self.batch_size is not None and self.batch_size < 1:
+            raise InputError(f"batch_size must be 1 or more, not {self.batch_size}")
+
+
+@dataclass(frozen=True)
+class LabelsOf:
+    """Where the labels of data lie, if not in them: a CSV with file,label or id,label, an .npy file, or none."""
+
+    calibration: str | None = None
+    operation: str | None = None
+    tuning: str | None = None
+
+
+NETWORKS: Registry[HowRun] = Registry(
+    "network", {"network": Kind.of(HowRun)}, lambda given: isinstance(given, HowRun), default="network"
+)
+LABELS: Registry[LabelsOf] = Registry(
+    "labels", {"labels": Kind.of(LabelsOf)}, lambda given: isinstance(given, LabelsOf), default="labels"
+)
+
+
+@dataclass(frozen=True)
 class NetworkOptions:
-    """A network and how it is run, as the command line says."""
+    """A network and how it is run, as the command line says; `images` None: as of ImageNet."""
 
     model: Path | None
-    factory: str | None
-    weights: Path | None
-    head_layer: str | None
-    device: str
+    how: HowRun
     trust: bool
-    batch_size: int | None
-    preprocess: str | None
-    skip_bad: bool
     images: ImageOptions | None
     warned: set[str] = field(default_factory=set, compare=False)
+
+    @staticmethod
+    def of(
+        model: Path | None, network: str, trust: bool, images: str, batch_size: int | None = None
+    ) -> NetworkOptions:
+        """What the texts of the options say."""
+        from infimum.data._images import IMAGES
+
+        how = NETWORKS.read(network)
+        if batch_size is not None:
+            if how.batch_size is not None:
+                raise InputError("--batch-size is given twice: it stands in --network too")
+            how = replace(how, batch_size=batch_size)
+        return NetworkOptions(model, how, trust, IMAGES.read(images) if images else None)
 
     @property
     def given(self) -> bool:
         """Whether there is a network; InputError for options of one without it."""
-        if self.model is not None or self.factory is not None or self.weights is not None:
+        if self.model is not None or self.how.factory is not None or self.how.weights is not None:
             return True
-        options = (self.head_layer, self.batch_size, self.preprocess, self.images)
-        if (
-            any(option is not None for option in options)
-            or self.trust
-            or self.skip_bad
-            or self.device != "cpu"
-        ):
+        if self.how != HowRun() or self.images is not None or self.trust:
             raise InputError(
                 "options of a network or its data were given, but no network: --model is missing"
             )
@@ -64,9 +103,9 @@ class NetworkOptions:
         """What is read to have the network, by option; code that is imported too."""
         return {
             "--model": self.model,
-            "--weights": self.weights,
-            "--factory": _module(self.factory),
-            "--preprocess": _module(self.preprocess),
+            "weights": self.how.weights,
+            "factory": _module(self.how.factory),
+            "preprocess": _module(self.how.preprocess),
         }
 
     def load(self, data: Path, labels: str | None) -> tuple[NetworkAdapter, Callable[[Any], Any] | None]:
@@ -79,17 +118,18 @@ class NetworkOptions:
         # Functions lie beside the user's work; appended, so that no file there hides an installed module.
         if "" not in sys.path and str(Path.cwd()) not in sys.path:
             sys.path.append(str(Path.cwd()))
-        preprocess = None if self.preprocess is None else find_function(self.preprocess, "--preprocess")
+        how = self.how
+        preprocess = None if how.preprocess is None else find_function(how.preprocess, "preprocess")
         with _warnings_on_one_line(self.warned):
-            opened = open_data(data, labels, images=self.images, skip_bad=self.skip_bad)
-            batches = prepared(opened, self.batch_size or BATCH_SIZE, preprocess)
+            opened = open_data(data, labels, images=self.images, skip_bad=how.skip_bad)
+            batches = prepared(opened, how.batch_size or BATCH_SIZE, preprocess)
             example = next((batch.inputs for batch in batches if len(batch)), None)
             adapter = load(
                 self.model,
-                factory=self.factory,
-                weights=self.weights,
-                head_layer=self.head_layer,
-                device=self.device,
+                factory=how.factory,
+                weights=how.weights,
+                head_layer=how.head_layer,
+                device=how.device,
                 trust=self.trust,
                 example=example,
             )
@@ -99,8 +139,9 @@ class NetworkOptions:
         """What decides the outputs beside the data: an extraction is only continued with the same."""
         from infimum.data._data import path_fingerprint
 
-        named = {"factory": self.factory, "head_layer": self.head_layer, "preprocess": self.preprocess}
-        files = {"model": self.model, "weights": self.weights}
+        how = self.how
+        named = {"factory": how.factory, "head_layer": how.head_layer, "preprocess": how.preprocess}
+        files = {"model": self.model, "weights": how.weights}
         return {key: value for key, value in named.items() if value is not None} | {
             key: path_fingerprint(path) for key, path in files.items() if path is not None
         }
@@ -125,10 +166,10 @@ class NetworkOptions:
                 data,
                 out,
                 labels=labels,
-                batch_size=self.batch_size,
+                batch_size=self.how.batch_size,
                 preprocess=preprocess,
                 images=self.images,
-                skip_bad=self.skip_bad,
+                skip_bad=self.how.skip_bad,
                 resume=resume,
                 settings=self.settings(),
                 progress=progress,
@@ -171,84 +212,49 @@ def unless_none(given: str | None) -> str | None:
     return None if given == "none" else given
 
 
-def image_options(
-    resize: str | None,
-    crop: str | None,
-    mean: str | None,
-    std: str | None,
-    mode: str | None,
-    layout: str | None,
-) -> ImageOptions | None:
-    """The image options that were given, or None where none was."""
-    from infimum.data import ImageOptions
-
-    given: dict[str, Any] = {}
-    for name, size in (("resize", resize), ("crop", crop)):
-        if size is not None:
-            if size != "none" and not (size.isascii() and size.isdecimal()):
-                raise InputError(f"--{name} must be a number of pixels or none, not {size!r}")
-            given[name] = None if size == "none" else int(size)
-    for name, values in (("mean", mean), ("std", std)):
-        if values is not None:
-            try:
-                given[name] = tuple(float(value) for value in values.split(","))
-            except ValueError as error:
-                raise InputError(
-                    f"--{name} must be numbers with commas, as 0.5,0.5,0.5, not {values!r}"
-                ) from error
-    given |= {name: value for name, value in (("mode", mode), ("layout", layout)) if value is not None}
-    return ImageOptions(**given) if given else None
-
-
 @contextmanager
 def outputs_of(
     network: NetworkOptions,
-    files: Mapping[str, Path | None],
-    data: Mapping[str, tuple[Path | None, str | None]],
+    given: Mapping[str, Path | None],
+    labels: LabelsOf,
     quiet: bool,
     streamed: bool,
 ) -> Iterator[tuple[dict[str, Outputs], Outputs | OutputsStream, AnyHead | None]]:
     """Labelled outputs by role (calibration, tuning), those of the operation, and the network's head.
 
-    They come from files or from the network; a file of the operation is `streamed`, or read whole.
-    The network's outputs are written to a temporary folder (where TMPDIR says) and mapped, so that they lie on
-    disk; the folder is removed in the end.
+    What is given by role holds outputs, or, with a network, the inputs that it is run on; a file of the operation's
+    outputs is `streamed`, or read whole. The network's outputs are written to a temporary folder (where TMPDIR says)
+    and mapped, so that they lie on disk; the folder is removed in the end.
     """
     from infimum.outputs._outputs import Outputs
 
     has_network = network.given
-    given = {role: path for role, path in files.items() if path is not None}
-    raw = {role: (path, labels) for role, (path, labels) in data.items() if path is not None}
-    for role, (path, labels) in data.items():
-        if path is None and labels is not None:
-            raise InputError(f"--{role}-labels needs --{role}-data")
-    wanted, unwanted, suffix = (raw, given, "-data") if has_network else (given, raw, "")
-    if unwanted:
-        role = next(iter(unwanted))
-        raise InputError(
-            f"--{role} holds outputs; with --model give its inputs: --{role}-data"
-            if has_network
-            else f"--{role}-data needs the network: --model"
-        )
+    files = {role: path for role, path in given.items() if path is not None}
     for role in ("calibration", "operation"):
-        if role not in wanted:
-            hint = "" if has_network else f" (or --model and --{role}-data)"
-            raise InputError(f"--{role}{suffix} is missing{hint}")
+        if role not in files:
+            raise InputError(f"--{role} is missing: {'inputs of the network' if has_network else 'outputs'}")
+    named = {role: word for role, word in vars(labels).items() if word is not None}
+    for role in named:
+        if role not in files or not has_network:
+            missing = "--model is missing" if role in files else f"--{role} is missing"
+            raise InputError(
+                f"--labels: {role} has labels of its own only where a network runs on it; {missing}"
+            )
     if not has_network:
         from infimum.outputs._stream import open_stream
 
-        path = given.pop("operation")
-        labelled = {role: Outputs.load(path) for role, path in given.items()}
+        path = files.pop("operation")
+        labelled = {role: Outputs.load(path) for role, path in files.items()}
         yield labelled, open_stream(path) if streamed else Outputs.load(path), None
         return
     from infimum.models._extraction import mapped_outputs
 
     with tempfile.TemporaryDirectory(prefix="infimum-") as folder:
-        adapter, preprocess = network.load(*raw["calibration"])
+        adapter, preprocess = network.load(files["calibration"], named.get("calibration"))
         made = {}
-        for role, (path, labels) in raw.items():
+        for role, path in files.items():
             out = Path(folder) / f"{role}.npz"
-            network.extract(adapter, preprocess, path, labels, out, quiet, f"running on {role}")
+            network.extract(adapter, preprocess, path, named.get(role), out, quiet, f"running on {role}")
             made[role] = mapped_outputs(out, str(path))
         if adapter.head is None and not quiet and adapter.cut.why_no_head:
             note("note", f"no prediction layer: {adapter.cut.why_no_head}", err=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from infimum.cli.network import NetworkOptions
+from infimum.cli.network import Device, NetworkOptions
 from infimum.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class NetworkSource:
 
     network: NetworkOptions
     data: Path
-    here: str | None = None
+    here: Device | None = None
     loaded: list[tuple[NetworkAdapter, Callable[[Any], Any] | None]] = field(default_factory=list)
 
     def __reduce__(self) -> tuple[type[NetworkSource], tuple[NetworkOptions, Path]]:
@@ -70,17 +70,19 @@ class NetworkSource:
         return {
             "data": data.fingerprint(),
             "batch_size": str(self._batch_size()),
-            "device": self.network.device,
+            "device": self.network.how.device,
             **self.network.settings(),
         }
 
     def _load(self) -> tuple[NetworkAdapter, Callable[[Any], Any] | None]:
         if not self.loaded:
-            network = self.network if self.here is None else replace(self.network, device=self.here)
+            network = self.network
+            if self.here is not None:
+                network = replace(network, how=replace(network.how, device=self.here))
             self.loaded.append(network.load(self.data, "none"))
         return self.loaded[0]
 
     def _batch_size(self) -> int:
         from infimum.models._running import choose_batch_size
 
-        return choose_batch_size(self._load()[0], self.network.batch_size)
+        return choose_batch_size(self._load()[0], self.network.how.batch_size)

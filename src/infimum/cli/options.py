@@ -4,33 +4,19 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from infimum.cli.objects import METAVAR, PAIRS
 from infimum.errors import InputError
 
 if TYPE_CHECKING:
-    from infimum.conformal import Calibration, Score
+    from infimum.conformal import Calibration, SuccessLevels
+    from infimum.conformal import Score as Score_
 
-
-class ScoreName(StrEnum):
-    """Nonconformity scores."""
-
-    lac = "lac"
-    aps = "aps"
-    raps = "raps"
-    saps = "saps"
-    topk = "topk"
-    margin = "margin"
-
-
-class EmptyName(StrEnum):
-    """Readings of inputs that never get a one-label set."""
-
-    argmax = "argmax"
-    zero = "zero"
-    nan = "nan"
+OF_CALIBRATION = ("temperature", "randomize")
+"""What `--levels` says of a calibration."""
 
 
 class IdentityName(StrEnum):
@@ -41,7 +27,6 @@ class IdentityName(StrEnum):
 
 
 SCORING = "Score and calibration"
-LEVELS = "Success levels"
 
 CalibrationFile = Annotated[
     Path,
@@ -61,55 +46,25 @@ TuningFile = Annotated[
         rich_help_panel=SCORING,
     ),
 ]
-ScoreOption = Annotated[
-    ScoreName, typer.Option("--score", help="Nonconformity score.", rich_help_panel=SCORING)
-]
-Penalty = Annotated[
-    float, typer.Option("--penalty", help="RAPS: penalty per rank beyond k_reg.", rich_help_panel=SCORING)
-]
-KReg = Annotated[
-    str | None,
-    typer.Option(
-        "--k-reg",
-        metavar="N|auto",
-        help="RAPS: ranks without penalty. auto: from --tuning, else from a fifth of the calibration. "
-        "(default: auto with --tuning, else 1)",
-        rich_help_panel=SCORING,
-    ),
-]
-Weight = Annotated[float, typer.Option("--weight", help="SAPS: weight of a rank.", rich_help_panel=SCORING)]
-Temperature = Annotated[
+Score = Annotated[
     str,
     typer.Option(
-        "--temperature",
-        metavar="fit|none|VALUE",
-        help="Divides the logits. fit: from --tuning, else from a fifth of the calibration.",
+        "--score",
+        metavar=METAVAR,
+        help="Nonconformity score: {SCORES}. k_reg, auto: from --tuning, else from a fifth of the calibration. "
+        "(default: raps, with --tuning raps:k_reg=auto)",
         rich_help_panel=SCORING,
     ),
 ]
-Randomize = Annotated[
-    bool,
-    typer.Option(
-        "--randomize/--no-randomize",
-        help="Draw one u per input, or use the deterministic score.",
-        rich_help_panel=SCORING,
-    ),
-]
-StepOption = Annotated[
+Levels = Annotated[
     str,
     typer.Option(
-        "--step",
-        metavar="VALUE|exact",
-        help="The paper's step between error levels, as 0.01.",
-        rich_help_panel=LEVELS,
-    ),
-]
-EmptyOption = Annotated[
-    EmptyName,
-    typer.Option(
-        "--empty",
-        help="Inputs that never get a one-label set: keep the top label, score 0, or leave out.",
-        rich_help_panel=LEVELS,
+        "--levels",
+        metavar=PAIRS,
+        help="How success levels are made: {LEVELS}. temperature divides the logits (fit: from --tuning, else from a "
+        "fifth of the calibration); randomize draws one u per input; step is the paper's, between error levels; empty "
+        "reads inputs that never get a one-label set (argmax, zero, nan).",
+        rich_help_panel=SCORING,
     ),
 ]
 LabelErrors = Annotated[
@@ -121,52 +76,42 @@ LabelErrors = Annotated[
         "lowered by what that costs. (default: none)",
     ),
 ]
+IdentityOption = Annotated[
+    IdentityName,
+    typer.Option(
+        "--identity",
+        help="What tells whether two rows are one input, which counts once: their ids, or, where you know that no two "
+        "inputs share it, the hash of the raw input.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of every random draw.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 
-def score_from(name: ScoreName, penalty: float, k_reg: str | None, weight: float, tuned: bool) -> Score:
-    """The score that the options name; raises InputError for a k_reg that is neither a number nor auto."""
-    from infimum.conformal import RAPS, SAPS, score_named
+def score_of(text: str, tuned: bool) -> Score_:
+    """The score that a text asks for; with tuning rows, and nothing said of k_reg, that is tuned."""
+    from infimum.conformal import RAPS
+    from infimum.conformal._scores import SCORES
 
-    if name is ScoreName.raps:
-        word = ("auto" if tuned else "1") if k_reg is None else k_reg
-        if word != "auto" and not word.isdecimal():
-            raise InputError(f"--k-reg must be a whole number, 0 or more, or auto, not {word!r}")
-        return RAPS(penalty, "auto" if word == "auto" else int(word))
-    return SAPS(weight) if name is ScoreName.saps else score_named(name.value)
+    score = SCORES.read(text)
+    return RAPS(score.penalty, "auto") if tuned and isinstance(score, RAPS) and "k_reg" not in text else score
 
 
-def temperature_from(word: str) -> float | Literal["fit"]:
-    """A number, 1 for none, or "fit"."""
-    if word == "fit":
-        return "fit"
-    try:
-        return 1.0 if word == "none" else float(word)
-    except ValueError as error:
-        raise InputError(f"--temperature must be fit, none or a number, not {word!r}") from error
+def levels_of(text: str, takes: tuple[str, ...] = (), what: str = "") -> SuccessLevels:
+    """What `--levels` says; InputError for a parameter beside those that the command takes, if it names some."""
+    from infimum._grammar import split
+    from infimum.conformal._options import LEVELS
 
-
-def bandwidth_from(word: str) -> float | Literal["auto"]:
-    """A number, or "auto"."""
-    if word == "auto":
-        return "auto"
-    try:
-        return float(word)
-    except ValueError as error:
-        raise InputError(f"--bandwidth must be auto or a number, not {word!r}") from error
+    levels = LEVELS.read(text)
+    given = [part.partition("=")[0] for part in split(text) if part]
+    beside = [name for name in given if takes and name not in takes]
+    if beside:
+        raise InputError(f"--levels: {beside[0]} has no effect on {what}, which takes {' and '.join(takes)}")
+    return levels
 
 
 def calibrated(
-    calibration: Path,
-    tuning: Path | None,
-    score: ScoreName,
-    penalty: float,
-    k_reg: str | None,
-    weight: float,
-    temperature: str,
-    randomize: bool,
-    seed: int,
+    calibration: Path, tuning: Path | None, score: str, levels: SuccessLevels, seed: int
 ) -> tuple[Calibration, list[str]]:
     """Calibrate on a file as the options say; and what to warn of."""
     from infimum.assessment._caveats import cap, saturation
@@ -178,9 +123,9 @@ def calibrated(
     made = calibrate(
         labelled.logits,
         labelled.known_labels,
-        score=score_from(score, penalty, k_reg, weight, tuning is not None),
-        randomize=randomize,
-        temperature=temperature_from(temperature),
+        score=score_of(score, tuning is not None),
+        randomize=levels.randomize,
+        temperature=levels.temperature,
         tuning=None if tuned is None else (tuned.logits, tuned.known_labels),
         seed=seed,
     )
@@ -190,13 +135,3 @@ def calibrated(
         None if tuned is None else saturation("tuning", tuned.saturated, len(tuned)),
     ]
     return made, [warning for warning in found if warning is not None]
-
-
-IdentityOption = Annotated[
-    IdentityName,
-    typer.Option(
-        "--identity",
-        help="What tells whether two rows are one input, which counts once: their ids, or, where you know that no two "
-        "inputs share it, the hash of the raw input.",
-    ),
-]

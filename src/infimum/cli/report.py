@@ -17,10 +17,10 @@ def report(
         Path,
         typer.Argument(metavar="DIR", help="Where `infimum assess --out` wrote, or its assessment.json."),
     ],
-    images: Annotated[
+    pictures: Annotated[
         str | None,
         typer.Option(
-            "--images",
+            "--pictures",
             metavar="DIR|FILE|none",
             help="The operation's inputs as images (a folder, Parquet, npy or npz), in their order: report.html then "
             "shows those of lowest λ(x). (default: none)",
@@ -31,7 +31,7 @@ def report(
     """Write report.html and report.md beside an assessment.json.
 
     Examples: infimum report results
-    infimum report results --images images/operation
+    infimum report results --pictures images/operation
     """
     from infimum.assessment._results import Assessment, assessment_file
     from infimum.cli.network import unless_none
@@ -41,9 +41,9 @@ def report(
     read = assessment_file(directory)
     place = directory if directory.is_dir() else directory.parent
     check_places(
-        {"DIR": Folder(place, Assessment.WRITTEN[1:])}, {"DIR": read, "--images": unless_none(images)}
+        {"DIR": Folder(place, Assessment.WRITTEN[1:])}, {"DIR": read, "--pictures": unless_none(pictures)}
     )
     assessment = Assessment.load(read)
-    written = write_reports(assessment, place, pictures_for(assessment, images, None, quiet))
+    written = write_reports(assessment, place, pictures_for(assessment, pictures, None, quiet))
     if not quiet:
         note("written", ", ".join(map(str, written)))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from infimum.conformal import Calibration
     from infimum.scoring.scoring import Engine
 
-FIXED_BY_FILE = ("score", "penalty", "k_reg", "weight", "temperature", "randomize", "tuning", "seed")
+FIXED_BY_FILE = ("score", "tuning", "seed")
 
 
 class EngineName(StrEnum):
@@ -77,29 +77,13 @@ def score(
     ] = None,
     quiet: o.Quiet = False,
     seed: o.Seed = 0,
-    score: o.ScoreOption = o.ScoreName.raps,
-    penalty: o.Penalty = 0.01,
-    k_reg: o.KReg = None,
-    weight: o.Weight = 0.1,
-    temperature: o.Temperature = "none",
-    randomize: o.Randomize = True,
+    score: o.Score = "raps",
+    levels: o.Levels = "",
     tuning: o.TuningFile = None,
-    step: o.StepOption = "exact",
-    empty: o.EmptyOption = o.EmptyName.argmax,
     model: n.Model = None,
-    factory: n.Factory = None,
-    weights: n.Weights = None,
-    head_layer: n.HeadLayer = None,
-    device: n.Device = n.DeviceName.cpu,
+    network: n.Network = "",
     trust: n.Trust = False,
-    batch_size: n.BatchSize = None,
-    preprocess: n.Preprocess = None,
-    resize: n.Resize = None,
-    crop: n.Crop = None,
-    mean: n.Mean = None,
-    std: n.Std = None,
-    image_mode: n.Mode = None,
-    layout: n.Layout = None,
+    images: n.Images = "",
 ) -> None:
     """Write the success level λ(x) of every input, an estimate that needs no label.
 
@@ -109,7 +93,7 @@ def score(
     Inputs are read and scored part by part, in memory that does not grow with them.
     """
     from infimum.assessment._caveats import saturation
-    from infimum.cli.network import NetworkOptions, image_options
+    from infimum.cli.network import Device, NetworkOptions
     from infimum.cli.network_source import NetworkSource
     from infimum.cli.progress import extraction_progress
     from infimum.conformal import Calibration
@@ -124,10 +108,8 @@ def score(
         raise InputError(f"--out must end in .npz, .csv or .parquet, not {out.name!r}")
     if out.suffix == ".parquet":
         need_pyarrow()
-    images = image_options(resize, crop, mean, std, image_mode, layout)
-    network = NetworkOptions(
-        model, factory, weights, head_layer, device.value, trust, batch_size, preprocess, False, images
-    )
+    ran = NetworkOptions.of(model, network, trust, images)
+    asked = o.levels_of(levels)
     check_places(
         {"--out": places_of(out)},
         {
@@ -135,42 +117,39 @@ def score(
             "--input": inputs,
             "--data": data,
             "--tuning": tuning,
-            **network.files,
+            **ran.files,
         },
     )
     if (inputs is None) == (data is None):
         raise InputError("give either --input (outputs) or --data with --model (a network and its inputs)")
-    if network.given != (data is not None):
+    if ran.given != (data is not None):
         raise InputError("--model and --data belong together: the network and the inputs it runs on")
     # Ray's workers run the network; this process only looks at its first outputs, and need not have a GPU.
-    here = None if engine is EngineName.local else "cpu"
-    source: Source = (
-        FileSource(inputs) if inputs is not None else NetworkSource(network, data or Path(), here)
-    )
+    here: Device | None = None if engine is EngineName.local else "cpu"
+    source: Source = FileSource(inputs) if inputs is not None else NetworkSource(ran, data or Path(), here)
     made: Calibration
     warnings: list[str] = []
     if holds_calibration(calibration):
-        given = [name for name in FIXED_BY_FILE if _was_given(context, name)]
+        given = [f"--{name}" for name in FIXED_BY_FILE if _was_given(context, name)]
+        given += [f"{name} of --levels" for name in o.OF_CALIBRATION if name in levels]
         if given:
-            flags = ", ".join("--" + name.replace("_", "-") for name in given)
+            flags = ", ".join(given)
             raise InputError(f"{flags}: {calibration} is already calibrated and fixes these")
         made = Calibration.load(calibration)
     else:
-        made, warnings = o.calibrated(
-            calibration, tuning, score, penalty, k_reg, weight, temperature, randomize, seed
-        )
+        made, warnings = o.calibrated(calibration, tuning, score, asked, seed)
     with extraction_progress(quiet, "scoring") as progress:
         try:
             scored = score_to_file(
                 source,
                 made,
                 out,
-                step=None if step == "exact" else step,
-                empty=empty.value,
+                step=asked.step,
+                empty=asked.empty,
                 error=error,
                 resume=resume,
                 settings={"calibration": path_fingerprint(calibration), "scored": str(made)},
-                engine=_engine(engine, workers, device),
+                engine=_engine(engine, workers, ran.how.device),
                 progress=progress,
             )
         except KeyboardInterrupt:
@@ -193,12 +172,12 @@ def score(
         note("written", f"{out} ({scored.n} inputs, {level}: an estimate, no guarantee)")
 
 
-def _engine(name: EngineName, workers: int, device: n.DeviceName) -> Engine | None:
+def _engine(name: EngineName, workers: int, device: str) -> Engine | None:
     if name is EngineName.local:
         return None
     from infimum.scoring.ray_engine import RayEngine
 
-    return RayEngine(workers, gpu=device is n.DeviceName.cuda)
+    return RayEngine(workers, gpu=device == "cuda")
 
 
 def _was_given(context: typer.Context, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from infimum.conformal._calibration import Calibration, TopTwo
 from infimum.conformal._fitting import calibrate
+from infimum.conformal._options import SuccessLevels
 from infimum.conformal._scores import APS, LAC, RAPS, SAPS, Margin, Score, TopK, score_named
 from infimum.conformal._summary import LambdaSummary, StandardError
 
@@ -15,6 +16,7 @@ __all__ = [
     "Margin",
     "Score",
     "StandardError",
+    "SuccessLevels",
     "TopK",
     "TopTwo",
     "calibrate",

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Complex
 
 from infimum._checks import Array, Real
+from infimum._grammar import Kind, Registry
 from infimum.conformal._draws import Draws
 from infimum.conformal._ranking import Ranked
 from infimum.errors import InputError
@@ -226,7 +227,11 @@ def keys(fixed: Array | Real, computed: Array) -> Complex[np.ndarray, "..."]:
     return pair
 
 
-SCORES: dict[str, type[Any]] = {s.name: s for s in (LAC, APS, RAPS, SAPS, TopK, Margin)}
+SCORES: Registry[Score] = Registry(
+    "score",
+    {kind.name: Kind.of(kind) for kind in (LAC, APS, RAPS, SAPS, TopK, Margin)},
+    takes=lambda given: isinstance(given, Score),
+)
 
 
 def score_named(name: str, **parameters: Any) -> Score:
@@ -235,13 +240,12 @@ def score_named(name: str, **parameters: Any) -> Score:
     >>> score_named("raps", penalty=0.1)
     RAPS(penalty=0.1, k_reg=1)
     """
-    if name not in SCORES:
-        raise InputError(f"score {name!r} is unknown; known are {', '.join(SCORES)}")
+    if name not in SCORES.kinds:
+        raise InputError(f"score {name!r} is unknown; known are {SCORES.names}")
     try:
-        score: Score = SCORES[name](**parameters)
+        return SCORES.kinds[name].make(**parameters)
     except TypeError as error:
         raise InputError(f"score {name!r} does not take these parameters: {', '.join(parameters)}") from error
-    return score
 
 
 def score_to_dict(score: Score) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from infimum._checks import Array, Real
+from infimum._grammar import Kind, Registry
 from infimum.errors import InputError, MissingExtraError
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
@@ -127,6 +128,14 @@ class ImageOptions:
             image, (width, height) = wide, wide.size
         left, top = round((width - self.crop) / 2), round((height - self.crop) / 2)
         return image.crop((left, top, left + self.crop, top + self.crop))
+
+
+IMAGES: Registry[ImageOptions] = Registry(
+    "images",
+    {"images": Kind.of(ImageOptions)},
+    lambda given: isinstance(given, ImageOptions),
+    default="images",
+)
 
 
 def need_pillow() -> Any:

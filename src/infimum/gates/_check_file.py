@@ -6,22 +6,27 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from infimum._checks import exact_fraction
+from infimum._grammar import Registry
+from infimum.bounds._judges import JUDGES
 from infimum.bounds._label_errors import LabelErrors
+from infimum.conformal._options import LEVELS
+from infimum.conformal._scores import SCORES
 from infimum.errors import InputError
 from infimum.identity.rows import Identity
 from infimum.io.documents import read_toml
+from infimum.manifold._options import MANIFOLDS
+from infimum.manifold._stopping import SAMPLINGS
 
 Kind = tuple[type, ...]
 
 TEXT: Kind = (str,)
 NUMBER: Kind = (int, float)
 WHOLE: Kind = (int,)
-YES_NO: Kind = (bool,)
 
-KIND_WORDS = {TEXT: "text", NUMBER: "a number", WHOLE: "a whole number", YES_NO: "true or false"}
+KIND_WORDS = {TEXT: "text", NUMBER: "a number", WHOLE: "a whole number"}
 
 TOP: dict[str, Kind | None] = {"out": TEXT, "junit": TEXT, "method": None, "network": None}
 
@@ -36,7 +41,7 @@ NETWORK: dict[str, Kind | None] = {
     "confidence": NUMBER,
     "baseline": TEXT,
     "tolerance": NUMBER,
-    "require_alike": YES_NO,
+    "alike": TEXT,
     "label_errors": (int, float, str),
 }
 
@@ -44,25 +49,20 @@ METHOD: dict[str, Kind | None] = {
     "method": TEXT,
     "identity": TEXT,
     "score": TEXT,
-    "penalty": NUMBER,
-    "k_reg": (int, str),
-    "weight": NUMBER,
-    "temperature": (int, float, str),
-    "randomize": YES_NO,
-    "step": (int, float, str),
-    "empty": TEXT,
+    "levels": TEXT,
     "manifold": TEXT,
-    "components": WHOLE,
-    "covariance": TEXT,
-    "bandwidth": (int, float, str),
-    "stopping": TEXT,
-    "sampling_tolerance": NUMBER,
-    "max_samples": WHOLE,
-    "seconds": NUMBER,
-    "batch": WHOLE,
-    "draw": TEXT,
+    "sampling": TEXT,
     "seed": WHOLE,
 }
+
+REGISTRIES: dict[str, Registry[Any]] = {
+    "method": JUDGES,
+    "score": SCORES,
+    "levels": LEVELS,
+    "manifold": MANIFOLDS,
+    "sampling": SAMPLINGS,
+}
+"""Who reads the texts of [method]: the same as on the command line."""
 
 SUMMARY = "summary.md"
 """What the gates of all networks are written to, in `out`."""
@@ -79,7 +79,7 @@ class NetworkEntry:
     target: float | None = None
     confidence: float = 0.95
     tolerance: float | None = None
-    require_alike: bool = False
+    alike: Literal["test", "require"] = "test"
     label_errors: LabelErrors = field(default_factory=LabelErrors)
 
 
@@ -116,6 +116,12 @@ def load_check_file(path: str | Path) -> CheckFile:
         raise InputError(
             f"{path}: [method]: identity must be {' or '.join(get_args(Identity))}, not {method['identity']!r}"
         )
+    for key, registry in REGISTRIES.items():
+        if key in method:
+            try:
+                registry.read(method[key])
+            except InputError as error:
+                raise InputError(f"{path}: [method]: {error}") from error
     networks = tuple(_entry(entry, number, folder, path) for number, entry in enumerate(entries, 1))
     folded = [e.name.casefold().rstrip(". ") for e in networks]
     again = next((e.name for i, e in enumerate(networks) if folded[i] in folded[:i]), None)
@@ -162,6 +168,8 @@ def _entry(entry: dict[str, Any], number: int, folder: Path, path: Path) -> Netw
     for key, inside in (("target", True), ("confidence", True), ("tolerance", False)):
         if key in entry:
             exact_fraction(entry[key], f"{where}: {key}", inside=inside)
+    if entry.get("alike", "test") not in ("test", "require"):
+        raise InputError(f"{where}: alike must be test or require, not {_shown(entry['alike'])}")
     try:
         label_errors = LabelErrors.of(entry.get("label_errors"))
     except InputError as error:
@@ -172,7 +180,7 @@ def _entry(entry: dict[str, Any], number: int, folder: Path, path: Path) -> Netw
         target=entry.get("target"),
         confidence=entry.get("confidence", 0.95),
         tolerance=entry.get("tolerance"),
-        require_alike=entry.get("require_alike", False),
+        alike=entry.get("alike", "test"),
         label_errors=label_errors,
     )
 

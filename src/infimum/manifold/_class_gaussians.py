@@ -44,7 +44,7 @@ SCATTER: dict[str, Scatter] = {"full": "class", "tied": "pooled", "diag": "diago
 
 
 @dataclass(frozen=True, eq=False)
-class ClassGaussians:
+class ClassGaussiansLaw:
     """Mixture Σ_c weight_c N(mean_c, O_cᵀO_c + share_c² SᵀS): `own` C roots, `shared` one root.
 
     A root is (r, d), or (d,) when it is diagonal. Samples have the precision of the means: float32 or float64.
@@ -52,7 +52,7 @@ class ClassGaussians:
     there is no shared one.
 
     >>> fit = ManifoldFit("class-gaussians", 2, 1, 1, "tied")
-    >>> law = ClassGaussians(np.ones(1), np.zeros((1, 1)), [np.zeros((0, 1))], np.ones((1, 1)), np.ones(1), fit)
+    >>> law = ClassGaussiansLaw(np.ones(1), np.zeros((1, 1)), [np.zeros((0, 1))], np.ones((1, 1)), np.ones(1), fit)
     >>> law.sample(3, np.random.default_rng(0)).shape
     (3, 1)
     """
@@ -81,7 +81,7 @@ class ClassGaussians:
         normals = points.normals.astype(self.means.dtype, copy=False)
         return self._around(np.minimum(component, last), normals), points.u
 
-    def push_forward(self, head: Head) -> ClassGaussians:
+    def push_forward(self, head: Head) -> ClassGaussiansLaw:
         """Exactly the Gaussians of the logits: means through W and b, both roots through W."""
         precision = self.means.dtype
         if self._stays_diagonal(head):
@@ -93,7 +93,7 @@ class ClassGaussians:
         own = [_pushed(root, head.weight).astype(precision, copy=False) for root in self.roots()]
         shared = _pushed(self.shared, head.weight).astype(precision, copy=False)
         means = head.logits(self.means).astype(precision, copy=False)
-        return ClassGaussians(self.weights, means, own, shared, self.share, self.fit)
+        return ClassGaussiansLaw(self.weights, means, own, shared, self.share, self.fit)
 
     def roots(self) -> Iterator[Array]:
         """O_c of each class, (r, d), or (d,) when it is diagonal."""
@@ -124,7 +124,7 @@ class ClassGaussians:
         return samples
 
 
-def fit_class_gaussians(features: Array, predicted: Array, covariance: str = "full") -> ClassGaussians:
+def fit_class_gaussians(features: Array, predicted: Array, covariance: str = "full") -> ClassGaussiansLaw:
     """Fit to features (n, d) whose predicted classes are (n,); `covariance` as in the table above.
 
     Samples of float32 features are float32. Memory: the rows of a class in float64; for "full", "shrunk" and
@@ -137,7 +137,7 @@ def fit_class_gaussians(features: Array, predicted: Array, covariance: str = "fu
     >>> law.fit.components, law.means.shape
     (2, (2, 3))
     """
-    kind, rank = _parse(covariance)
+    kind, rank = check_covariance(covariance)
     x = check_matrix(features, "manifold features")
     classes, part = np.unique(check_predicted(predicted, len(x)), return_inverse=True)
     part, (n, d) = part.reshape(-1), x.shape
@@ -180,7 +180,7 @@ def fit_class_gaussians(features: Array, predicted: Array, covariance: str = "fu
 
 def fit_stream(
     batches: Iterable[tuple[Array, Array]], n_classes: int, covariance: str = "full"
-) -> ClassGaussians:
+) -> ClassGaussiansLaw:
     """Fit "full", "tied", "diag" or "spherical" to batches of features (n, d) and predicted classes (n,).
 
     One pass; memory is that of `ClassMoments`, whatever the number of batches. Raises InputError for another
@@ -206,7 +206,7 @@ def fit_stream(
 
 def fit_moments(
     moments: ClassMoments, covariance: str, precision: type[np.floating[Any]] = np.float64
-) -> ClassGaussians:
+) -> ClassGaussiansLaw:
     """Class Gaussians of these moments, whose scatter must be the one that `covariance` needs.
 
     Raises InputError otherwise, or when nothing was added. Classes without features are left out.
@@ -241,14 +241,15 @@ def _law(
     share: Array,
     fit: ManifoldFit,
     precision: type[np.floating[Any]],
-) -> ClassGaussians:
+) -> ClassGaussiansLaw:
     rest = (values.astype(precision, copy=False) for values in (means, shared, share))
     means, shared, share = rest
-    return ClassGaussians(counts / counts.sum(), means, own, shared, share, fit)
+    return ClassGaussiansLaw(counts / counts.sum(), means, own, shared, share, fit)
 
 
-def _parse(covariance: str) -> tuple[str, int]:
-    kind, _, rank = covariance.partition(":")
+def check_covariance(covariance: str) -> tuple[str, int]:
+    """The kind of covariance and its rank (0 where it has none); InputError for another."""
+    kind, _, rank = covariance.partition(":") if isinstance(covariance, str) else ("", "", "")
     if kind == "lowrank" and rank.isdigit() and int(rank) >= 1:
         return kind, int(rank)
     if covariance not in (*SCATTER, "shrunk"):

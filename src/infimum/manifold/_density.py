@@ -13,9 +13,9 @@ from jaxtyping import Float, Int
 
 from infimum._checks import Array
 from infimum.errors import InputError
-from infimum.manifold._class_gaussians import ClassGaussians
-from infimum.manifold._gmm import GaussianMixture
-from infimum.manifold._kernel import Kernel
+from infimum.manifold._class_gaussians import ClassGaussiansLaw
+from infimum.manifold._gmm import GaussianMixtureLaw
+from infimum.manifold._kernel import KernelLaw
 from infimum.manifold._manifold import Manifold, group_by_component
 
 BLOCK = 256
@@ -39,9 +39,9 @@ def log_density(law: Manifold, x: Float[np.ndarray, "n k"]) -> Float[np.ndarray,
     [-0.9189]
     """
     x = x.astype(np.float64, copy=False)
-    if isinstance(law, Kernel):
+    if isinstance(law, KernelLaw):
         return _log_sum(_kernel_parts(law, x), len(x))
-    if isinstance(law, ClassGaussians | GaussianMixture):
+    if isinstance(law, ClassGaussiansLaw | GaussianMixtureLaw):
         return _log_sum(_gaussian_parts(law, x), len(x))
     return None
 
@@ -103,7 +103,7 @@ def _log_noise(rank: int, h: float) -> float:
     return rank * (0.5 * math.log(2 * math.pi) + math.log(h) - 0.5 * math.log1p(h * h))
 
 
-def _kernel_parts(law: Kernel, x: Array) -> Iterator[Array]:
+def _kernel_parts(law: KernelLaw, x: Array) -> Iterator[Array]:
     groups = group_by_component(law.part, len(law.means))
     for rows, mean, root in zip(groups, law.means, law.factors, strict=True):
         whitening = _whitening(root.T @ root)
@@ -116,10 +116,10 @@ def _kernel_parts(law: Kernel, x: Array) -> Iterator[Array]:
         yield np.concatenate([_log_sum_exp(_exponents(b, points, law.bandwidth)) for b in blocks]) - constant
 
 
-def _gaussian_parts(law: ClassGaussians | GaussianMixture, x: Array) -> Iterator[Array]:
-    own = law.roots() if isinstance(law, ClassGaussians) else law.factors
-    common = _covariance(law.shared) if isinstance(law, ClassGaussians) else 0.0
-    share = law.share if isinstance(law, ClassGaussians) else np.ones(len(law.weights))
+def _gaussian_parts(law: ClassGaussiansLaw | GaussianMixtureLaw, x: Array) -> Iterator[Array]:
+    own = law.roots() if isinstance(law, ClassGaussiansLaw) else law.factors
+    common = _covariance(law.shared) if isinstance(law, ClassGaussiansLaw) else 0.0
+    share = law.share if isinstance(law, ClassGaussiansLaw) else np.ones(len(law.weights))
     for weight, mean, root, a in zip(law.weights, law.means, own, share, strict=True):
         whitening = _whitening(_covariance(root) + a**2 * common)
         if whitening is not None and weight > 0:

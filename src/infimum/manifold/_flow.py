@@ -35,7 +35,7 @@ RATE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Flow:
+class FlowLaw:
     """A trained `network` for standardised features given the class (weight `weights[c]`), and what undoes that.
 
     `head` is the linear layer that samples pass through, None for the features themselves.
@@ -62,9 +62,9 @@ class Flow:
         component = np.searchsorted(np.cumsum(self.weights), points.component, side="right")
         return self._made_of(np.minimum(component, len(self.weights) - 1), points.normals), points.u
 
-    def push_forward(self, head: Head) -> Flow:
+    def push_forward(self, head: Head) -> FlowLaw:
         """The law of head(features): drawn in d dimensions, since a flow's image has no closed form."""
-        return Flow(self.network, self.weights, self.live, self.means, self.scale, self.fit, head)
+        return FlowLaw(self.network, self.weights, self.live, self.means, self.scale, self.fit, head)
 
     def _made_of(self, component: Int[np.ndarray, " n"], normals: Float[np.ndarray, "n v"]) -> Array:
         import torch
@@ -82,7 +82,7 @@ class Flow:
         return np.concatenate(parts)
 
 
-def fit_flow(features: Array, predicted: Array, seed: int = 0, epochs: int = EPOCHS) -> Flow:
+def fit_flow(features: Array, predicted: Array, seed: int = 0, epochs: int = EPOCHS) -> FlowLaw:
     """Fit to features (n, d) of predicted classes (n,), for at most `epochs` passes; same seed, same flow.
 
     `fit.log_likelihood` is the mean over the rows set aside, in nats of the features that vary. Raises
@@ -120,7 +120,7 @@ def fit_flow(features: Array, predicted: Array, seed: int = 0, epochs: int = EPO
         iterations=epoch,
         log_likelihood=best - float(np.log(scale[live]).sum()),
     )
-    return Flow(network, np.bincount(part) / len(x), live, means, scale, fit)
+    return FlowLaw(network, np.bincount(part) / len(x), live, means, scale, fit)
 
 
 def _train(

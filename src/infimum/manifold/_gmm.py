@@ -37,14 +37,14 @@ COPIES = 5
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianMixture:
+class GaussianMixtureLaw:
     """A mixture Σ_k weight_k N(mean_k, F_kᵀF_k): `weights` (M,), `means` (M, d), `factors` M × (r, d) or (d,).
 
     A one-dimensional factor is the diagonal of standard deviations. `of_logits`: pushed forward through a head.
 
     >>> import numpy as np
     >>> fit = ManifoldFit("gmm", 2, 1, 1, "full")
-    >>> law = GaussianMixture(np.ones(1), np.zeros((1, 1)), [np.full((1, 1), 2.0)], fit)
+    >>> law = GaussianMixtureLaw(np.ones(1), np.zeros((1, 1)), [np.full((1, 1), 2.0)], fit)
     >>> law.sample(3, np.random.default_rng(0)).shape
     (3, 1)
     """
@@ -90,13 +90,13 @@ class GaussianMixture:
             samples[rows] += normals * factor if factor.ndim == 1 else normals @ factor
         return samples, points.u
 
-    def push_forward(self, head: Head) -> GaussianMixture:
+    def push_forward(self, head: Head) -> GaussianMixtureLaw:
         """Exactly Σ_k weight_k N(W mean_k + b, W Σ_k Wᵀ) (METHOD §4)."""
         factors = [
             square_root((factor[:, None] * head.weight.T) if factor.ndim == 1 else factor @ head.weight.T)
             for factor in self.factors
         ]
-        return GaussianMixture(self.weights, head.logits(self.means), factors, self.fit, of_logits=True)
+        return GaussianMixtureLaw(self.weights, head.logits(self.means), factors, self.fit, of_logits=True)
 
     @cached_property
     def _even(self) -> list[Array]:
@@ -112,7 +112,7 @@ def fit_gmm(
     components: int | None = None,
     covariance: Covariance = "full",
     seed: int = 0,
-) -> GaussianMixture:
+) -> GaussianMixtureLaw:
     """Fit to features (n, d) whose predicted classes are (n,), by EM.
 
     `components` defaults to the number of classes that are predicted at all; another number starts EM from a
@@ -161,7 +161,7 @@ def fit_gmm(
     )
     all_means = np.tile(x[:1], (len(weights), 1))
     all_means[:, live] = em.means
-    return GaussianMixture(em.weights / em.weights.sum(), all_means, _factors(em, covariance, live), fit)
+    return GaussianMixtureLaw(em.weights / em.weights.sum(), all_means, _factors(em, covariance, live), fit)
 
 
 def _check_memory(m: int, d: int) -> None:

@@ -27,7 +27,7 @@ WIDEST = 1000.0
 
 
 @dataclass(frozen=True, eq=False)
-class Kernel:
+class KernelLaw:
     """Real points (m, d) of classes 0..C−1, with the mean (C, d) and a covariance root (r, d) of each class."""
 
     points: Float[np.ndarray, "m d"]
@@ -69,13 +69,13 @@ class Kernel:
         chosen = by_class[(points.component * len(self.points)).astype(np.int64)]
         return self._around(chosen, points.normals), points.u
 
-    def push_forward(self, head: Head) -> Kernel:
+    def push_forward(self, head: Head) -> KernelLaw:
         """Exactly the kernel manifold of the logits: means, points and noise all pass through W."""
         return _kernel(head.logits(self.points), self.part, self.bandwidth, self.fit)
 
 
-def fit_kernel(features: Array, predicted: Array, bandwidth: Real = 0.1) -> Kernel:
-    """Kernel manifold of features (m, d) with predicted classes (m,); `bandwidth` h > 0 in class deviations.
+def fit_kernel(features: Array, predicted: Array, bandwidth: Real = 0.1) -> KernelLaw:
+    """KernelLaw manifold of features (m, d) with predicted classes (m,); `bandwidth` h > 0 in class deviations.
 
     A class of one point gives that point. Raises InputError for an empty array or a bandwidth below 1e-6 or above 1000.
 
@@ -96,11 +96,11 @@ def fit_kernel(features: Array, predicted: Array, bandwidth: Real = 0.1) -> Kern
     return _kernel(x, part.reshape(-1), bandwidth, fit)
 
 
-def _kernel(points: Array, part: Array, bandwidth: float, fit: ManifoldFit) -> Kernel:
+def _kernel(points: Array, part: Array, bandwidth: float, fit: ManifoldFit) -> KernelLaw:
     means = np.empty((int(part.max()) + 1, points.shape[1]))
     factors = []
     for k, rows in enumerate(group_by_component(part, len(means))):
         means[k] = points[rows].mean(axis=0)
         # Rows (φ_j − μ_c)/√n_c: their Gram matrix is Σ_c, the 1/n_c covariance, singular or not.
         factors.append(square_root((points[rows] - means[k]) / np.sqrt(len(rows))))
-    return Kernel(points, part, means, factors, bandwidth, fit)
+    return KernelLaw(points, part, means, factors, bandwidth, fit)

@@ -23,7 +23,7 @@ NEIGHBORS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbors:
+class NeighborsLaw:
     """Real points (m, d), in the order of their class, and the numbers of each one's neighbours (m, k)."""
 
     points: Float[np.ndarray, "m d"]
@@ -47,9 +47,9 @@ class Neighbors:
         chosen = (points.component * len(self.points)).astype(np.int64)
         return self._between(chosen, np.minimum((which * k).astype(np.int64), k - 1), t), points.u
 
-    def push_forward(self, head: Head) -> Neighbors:
+    def push_forward(self, head: Head) -> NeighborsLaw:
         """Exactly the law of the logits: W(φ_i + t(φ_j − φ_i)) + b lies between the logits of i and j."""
-        return Neighbors(head.logits(self.points), self.neighbors, self.fit)
+        return NeighborsLaw(head.logits(self.points), self.neighbors, self.fit)
 
     def _between(
         self, chosen: Int[np.ndarray, " n"], which: Int[np.ndarray, " n"], t: Float[np.ndarray, " n"]
@@ -61,7 +61,7 @@ class Neighbors:
         return step
 
 
-def fit_neighbors(features: Array, predicted: Array, neighbors: int = NEIGHBORS) -> Neighbors:
+def fit_neighbors(features: Array, predicted: Array, neighbors: int = NEIGHBORS) -> NeighborsLaw:
     """Interpolate features (m, d) of predicted classes (m,) towards `neighbors` k ≥ 1 Euclidean neighbours.
 
     A class of fewer than k + 1 points uses the neighbours it has; a class of one point gives that point. Raises
@@ -90,4 +90,4 @@ def fit_neighbors(features: Array, predicted: Array, neighbors: int = NEIGHBORS)
         near = NearestNeighbors(n_neighbors=k).fit(x[rows]).kneighbors(return_distance=False)
         found[rows] = rows[near[:, np.arange(neighbors) % k]]
     fit = ManifoldFit("neighbors", len(x), x.shape[1], len(classes), f"{neighbors} neighbors")
-    return Neighbors(x, found, fit)
+    return NeighborsLaw(x, found, fit)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 
-from infimum._checks import Array, Real, check_positive, check_seed
+from infimum._checks import Array, check_seed
 from infimum._threads import read_ahead
 from infimum.conformal import Calibration, LambdaSummary
 from infimum.conformal._success import Empty, Step
@@ -19,10 +19,9 @@ from infimum.head import AnyHead, Head
 from infimum.io.ranges import Count, Probability
 from infimum.io.records import Record
 from infimum.manifold._manifold import Manifold
+from infimum.manifold._stopping import Draw, Stopping
 
-Rule = Literal["se", "difference", "samples", "time"]
-Draw = Literal["independent", "sobol"]
-Progress = Callable[["Batch"], None]
+Progress = Callable[["RunningLambda"], None]
 
 REPLICATES = 8
 """Sobol batches before the rule "se" may end: the error is seen between them only."""
@@ -34,44 +33,7 @@ logger = logging.getLogger("infimum")
 
 
 @dataclass(frozen=True)
-class Stopping:
-    """When sampling ends (METHOD §4).
-
-    `rule`: "se", the sampling part of λ's standard error is at most `tolerance`, after two batches or more;
-    "difference", the paper's |λ_i − λ_{i−1}| ≤ `tolerance` (a running mean satisfies it sooner or later whatever
-    its error); "samples", exactly `max_samples` are drawn; "time", `seconds` have passed. `max_samples` ends
-    every rule, then not converged. `batch` samples are drawn at a time.
-    """
-
-    rule: Rule = "se"
-    tolerance: Real = 5e-4
-    max_samples: int = 10_000_000
-    seconds: Real = 60.0
-    batch: int = 20_000
-
-    def __post_init__(self) -> None:
-        if self.rule not in get_args(Rule):
-            raise InputError(f"stopping rule must be one of {', '.join(get_args(Rule))}, not {self.rule!r}")
-        check_positive(self.tolerance, "tolerance")
-        check_positive(self.seconds, "seconds")
-        for what, value in (("batch", self.batch), ("max_samples", self.max_samples)):
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise InputError(f"{what} must be a whole number, 1 or more, not {value!r}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """The rule and the figures it uses."""
-        used = {
-            "se": ("tolerance",),
-            "difference": ("tolerance",),
-            "samples": (),
-            "time": ("seconds",),
-        }[self.rule]
-        everything = asdict(self)
-        return {key: everything[key] for key in ("rule", *used, "max_samples", "batch")}
-
-
-@dataclass(frozen=True)
-class Batch(Record):
+class RunningLambda(Record):
     """λ after so many samples, and the sampling part of its standard error."""
 
     n: Count
@@ -80,7 +42,7 @@ class Batch(Record):
 
 
 @dataclass(frozen=True)
-class Sampling:
+class SampledLambda:
     """What a sampling run gave; `interrupted` when Ctrl-C ended it, which is not `converged`.
 
     `sampling_error` is the sampling part of λ's standard error: by the summary's formula for independent samples,
@@ -90,7 +52,7 @@ class Sampling:
     summary: LambdaSummary
     sampling_error: float
     stopping: Stopping
-    history: tuple[Batch, ...]
+    history: tuple[RunningLambda, ...]
     converged: bool
     interrupted: bool = False
 
@@ -105,7 +67,7 @@ def sample_lambda(
     empty: Empty = "argmax",
     progress: Progress | None = None,
     draw: Draw = "independent",
-) -> Sampling:
+) -> SampledLambda:
     """λ over samples of the manifold; same seed, same result. A linear head is sampled behind, in logit space.
 
     `draw="sobol"` takes batches of scrambled Sobol points (their number rounded down to a power of two) instead of
@@ -133,7 +95,7 @@ def sample_lambda(
     law = manifold.push_forward(head) if isinstance(head, Head) else manifold
     rng = np.random.default_rng(np.random.SeedSequence(check_seed(seed), spawn_key=(0x5A,)))
     summary = LambdaSummary(calibration.n, step, empty)
-    history: list[Batch] = []
+    history: list[RunningLambda] = []
     began = time.monotonic()
     converged = interrupted = False
     every, batches, last = 1, 0, np.inf
@@ -147,7 +109,7 @@ def sample_lambda(
             spread.add(batch)
             batches += 1
             error = spread.error if draw == "sobol" else summary.sampling_error
-            now = Batch(summary.n, summary.value, error)
+            now = RunningLambda(summary.n, summary.value, error)
             enough = batches >= (REPLICATES if draw == "sobol" else 2)
             converged = _holds(stopping, now, last, enough, batches, time.monotonic() - began)
             last = now.value
@@ -165,7 +127,7 @@ def sample_lambda(
         if summary.n == 0:
             raise
     error = spread.error if draw == "sobol" else summary.sampling_error
-    return Sampling(summary, error, stopping, tuple(history), converged and not interrupted, interrupted)
+    return SampledLambda(summary, error, stopping, tuple(history), converged and not interrupted, interrupted)
 
 
 def _batches(
@@ -211,7 +173,9 @@ class _Spread:
         return min(0.5, float(np.sqrt(square) * stdtrit(free, 0.975) / ndtri(0.975)))
 
 
-def _holds(stopping: Stopping, now: Batch, last: float, enough: bool, batches: int, seconds: float) -> bool:
+def _holds(
+    stopping: Stopping, now: RunningLambda, last: float, enough: bool, batches: int, seconds: float
+) -> bool:
     if stopping.rule == "se":
         return enough and now.standard_error <= stopping.tolerance
     if stopping.rule == "difference":

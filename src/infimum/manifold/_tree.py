@@ -14,13 +14,13 @@ import numpy as np
 
 from infimum._checks import Array, check_matrix, check_predicted
 from infimum.errors import InputError
-from infimum.manifold._class_gaussians import ClassGaussians, fit_class_gaussians
+from infimum.manifold._class_gaussians import ClassGaussiansLaw, fit_class_gaussians
 from infimum.manifold._manifold import group_by_component
 
 LEAF = 20
 
 
-def fit_tree(features: Array, predicted: Array, leaf: int = LEAF) -> ClassGaussians:
+def fit_tree(features: Array, predicted: Array, leaf: int = LEAF) -> ClassGaussiansLaw:
     """Fit to features (n, d) of predicted classes (n,); `leaf` ≥ 1 points stay in each box, or all of a class.
 
     Raises InputError for an empty array or another `leaf`.

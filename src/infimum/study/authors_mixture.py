@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 from jaxtyping import Float, Int
 
-from infimum.manifold._gmm import GaussianMixture
+from infimum.manifold._gmm import GaussianMixtureLaw
 from infimum.manifold._manifold import ManifoldFit
 
 MAX_ITERATIONS = 100
@@ -18,7 +18,7 @@ MAX_ITERATIONS = 100
 
 def fit_from_means(
     features: Float[np.ndarray, "n d"], predicted: Int[np.ndarray, " n"], seed: int = 0
-) -> GaussianMixture:
+) -> GaussianMixtureLaw:
     """Gaussian mixture with full covariances, one component per predicted class, EM started from class means.
 
     >>> rng = np.random.default_rng(0)
@@ -53,4 +53,4 @@ def fit_from_means(
         collapsed=bool((em.weights_ <= 0.1 * shares).any()) or agreement < 0.5,
     )
     factors = [np.linalg.cholesky(sigma).T for sigma in em.covariances_]
-    return GaussianMixture(em.weights_ / em.weights_.sum(), em.means_, factors, fit)
+    return GaussianMixtureLaw(em.weights_ / em.weights_.sum(), em.means_, factors, fit)

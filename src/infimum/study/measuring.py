@@ -13,7 +13,8 @@ from infimum.conformal._fitting import true_ranks
 from infimum.conformal._success import Step, levels_of
 from infimum.head import Head
 from infimum.manifold import Manifold
-from infimum.manifold._sampling import Stopping, sample_lambda
+from infimum.manifold._sampling import sample_lambda
+from infimum.manifold._stopping import Stopping
 from infimum.outputs._outputs import Outputs
 from infimum.study.beside import beside
 from infimum.study.datasets import split_test

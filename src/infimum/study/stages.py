@@ -16,7 +16,7 @@ from infimum.head import Head
 from infimum.io.files import read_arrays, write_npz
 from infimum.io.replacing import write_bytes
 from infimum.manifold import Manifold, fit_kernel
-from infimum.manifold._gmm import GaussianMixture
+from infimum.manifold._gmm import GaussianMixtureLaw
 from infimum.manifold._manifold import ManifoldFit
 from infimum.outputs._outputs import Outputs
 from infimum.study.authors_mixture import fit_from_means
@@ -108,7 +108,7 @@ def law(stage: Stage, measured: Measured, mode: Mode) -> Manifold:
         )
     kept = read_arrays(path)
     fit = ManifoldFit.from_dict(json.loads(str(kept["fit"])))
-    return GaussianMixture(kept["weights"], kept["means"], list(kept["factors"]), fit)
+    return GaussianMixtureLaw(kept["weights"], kept["means"], list(kept["factors"]), fit)
 
 
 def repetitions(stage: Stage, modes: list[str], number: int) -> dict[str, list[dict[str, Any]]]:

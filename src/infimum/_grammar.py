@@ -1,0 +1,208 @@
+"""The one grammar of options that are objects, as `raps:penalty=0.01,k_reg=auto`: in Python, commands and files alike.
+
+A `Registry` knows the kinds of one option by name. It reads a text, takes an object as it is,
+and lists its names and parameters for help. Values go by the annotations of the dataclass they are for.
+"""
+
+from __future__ import annotations
+
+import difflib
+import types
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from infimum._text import printable
+from infimum.errors import InputError
+
+T = TypeVar("T")
+
+YES, NO = ("yes", "true"), ("no", "false")
+
+
+@dataclass(frozen=True)
+class Kind(Generic[T]):
+    """One value an option can take: what makes it of its parameters, and their annotations and defaults, by name."""
+
+    make: Callable[..., T]
+    hints: Mapping[str, Any]
+    defaults: Mapping[str, Any]
+
+    @staticmethod
+    def of(made: type[T]) -> Kind[T]:
+        """The kind that a dataclass is."""
+        every = get_type_hints(made, include_extras=True)
+        hints = {field.name: every[field.name] for field in fields(made)}  # type: ignore[arg-type]
+        kept = {field.name: field.default for field in fields(made) if field.default is not MISSING}  # type: ignore[arg-type]
+        return Kind(made, hints, kept)
+
+
+class Registry(Generic[T]):
+    """The kinds of one option. `what` names it in messages; `takes` says which objects are passed on as they are."""
+
+    def __init__(
+        self, what: str, kinds: Mapping[str, Kind[T]], takes: Callable[[Any], bool], default: str = ""
+    ) -> None:
+        self.what, self.kinds, self._takes, self.default = what, kinds, takes, default
+
+    def read(self, given: T | str) -> T:
+        """The object that is given or that a text describes; InputError naming what is wrong, and what is known."""
+        if not isinstance(given, str):
+            if isinstance(given, type) or not self._takes(given):
+                raise InputError(f"{self.what} must be one of {self.names}, not {given!r}")
+            return given
+        name, colon, rest = given.partition(":")
+        if self.default and name not in self.kinds and not colon:  # parameters of the one kind there is
+            name, rest = self.default, given
+        if name not in self.kinds:
+            raise InputError(
+                f"{self.what} must be one of {self.names}, not {printable(name)!r}{_near(name, self.kinds)}"
+            )
+        kind = self.kinds[name]
+        parameters = dict(self._parameters(rest, kind, name))
+        try:
+            return kind.make(**parameters)
+        except InputError as error:
+            raise InputError(f"{self.what} {printable(given)!r}: {error}") from error
+
+    @property
+    def names(self) -> str:
+        """The names of all kinds, for a message."""
+        return ", ".join(self.kinds)
+
+    def help(self) -> str:
+        """The names of all kinds with their parameters and defaults, for the command line."""
+        return "; ".join(self._described(name) for name in self.kinds)
+
+    def _described(self, name: str) -> str:
+        kind = self.kinds[name]
+        parameters = ", ".join(f"{key}={_written(kind.defaults.get(key))}" for key in kind.hints)
+        return name if not parameters else parameters if name == self.default else f"{name}:{parameters}"
+
+    def _parameters(self, text: str, kind: Kind[T], name: str) -> Iterator[tuple[str, Any]]:
+        whose = self.what if name == self.default else f"{self.what} {name}"
+        seen: set[str] = set()
+        for part in filter(None, split(text)):
+            key, equals, word = part.partition("=")
+            if not equals or key not in kind.hints:
+                known = ", ".join(kind.hints) or "none"
+                raise InputError(
+                    f"{whose} takes no {printable(part)!r}{_near(key, kind.hints)}; "
+                    f"its parameters, as KEY=VALUE with commas between: {known}"
+                )
+            if key in seen:
+                raise InputError(f"{whose}: {key} is given twice")
+            seen.add(key)
+            yield key, value_of(word, kind.hints[key], f"{whose}: {key}")
+
+
+def split(text: str) -> list[str]:
+    """Parts between commas; a part, or what follows its =, may stand in double quotes, which keep commas.
+
+    >>> split('weights="a,b.pt",device=cuda')
+    ['weights=a,b.pt', 'device=cuda']
+    """
+    parts, quoted = [""], False
+    for letter in text:
+        if letter == '"':
+            quoted = not quoted
+        elif letter == "," and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    if quoted:
+        raise InputError(f"{printable(text)!r} has a double quote that is not closed")
+    return [part.strip() for part in parts]
+
+
+def value_of(word: str, hint: Any, where: str) -> Any:
+    """The value that a word means where this annotation stands; InputError naming where it stands.
+
+    Numbers are written as in Python, yes/no for true and false, none for None, and several numbers with / between.
+
+    >>> value_of("5e-4", float, "tol"), value_of("auto", int | Literal["auto"], "k_reg")
+    (0.0005, 'auto')
+    >>> value_of("0.5/0.5", tuple[float, ...], "mean"), value_of("none", int | None, "crop")
+    ((0.5, 0.5), None)
+    """
+    for kind in _kinds(hint):
+        found = _try(word, kind)
+        if found is not _NOTHING:
+            return found
+    expected = " or ".join(dict.fromkeys(_said(kind) for kind in _kinds(hint)))
+    raise InputError(f"{where} must be {expected}, not {printable(word)!r}")
+
+
+_NOTHING = object()
+
+_WORDS: dict[Any, str] = {
+    type(None): "none",
+    bool: "yes or no",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    Path: "a path",
+}
+
+
+def _kinds(hint: Any) -> list[Any]:
+    """The plain types an annotation is made of, literals first."""
+    origin: Any = get_origin(hint)
+    if origin is Annotated:
+        return _kinds(get_args(hint)[0])
+    if origin in (Union, types.UnionType):
+        kinds = [kind for inside in get_args(hint) for kind in _kinds(inside)]
+        return sorted(
+            kinds,
+            key=lambda kind: (get_origin(kind) is not Literal, kind is not type(None), kind is str),  # type: ignore[comparison-overlap]
+        )
+    return [hint]
+
+
+def _try(word: str, kind: Any) -> Any:
+    if get_origin(kind) is Literal:
+        return word if word in get_args(kind) else _NOTHING
+    if kind is type(None):
+        return None if word == "none" else _NOTHING
+    if kind is bool:
+        return True if word in YES else False if word in NO else _NOTHING
+    if get_origin(kind) is tuple:
+        numbers = [_try(part, float) for part in word.split("/")]
+        return _NOTHING if _NOTHING in numbers else tuple(numbers)
+    try:
+        if kind in (int, float) and (word != word.strip() or "_" in word):
+            return _NOTHING
+        return kind(word)
+    except (ValueError, TypeError):
+        return _NOTHING
+
+
+def _said(kind: Any) -> str:
+    """What a message calls such a value."""
+    if get_origin(kind) is Literal:
+        return " or ".join(get_args(kind))
+    if get_origin(kind) is tuple:
+        return "numbers with / between"
+    return {
+        type(None): "none",
+        bool: "yes or no",
+        int: "a whole number",
+        float: "a number",
+        str: "text",
+        Path: "a path",
+    }.get(kind, "a value")
+
+
+def _written(value: Any) -> str:
+    """A default as it would be written."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return "/".join(map(str, value))
+    return "…" if value is None else str(value)
+
+
+def _near(name: str, known: Mapping[str, Any]) -> str:
+    near = difflib.get_close_matches(name[:60], known, n=1)
+    return f" (did you mean {near[0]}?)" if near else ""

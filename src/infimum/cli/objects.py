@@ -1,0 +1,49 @@
+"""Options that are objects, written as text: which registry reads each, and their help, made when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from typing import Any
+
+from typer.core import TyperCommand
+
+METAVAR = "NAME[:KEY=VALUE,…]"
+PAIRS = "KEY=VALUE,…"
+
+HOMES = {
+    "SCORES": "infimum.conformal._scores",
+    "LEVELS": "infimum.conformal._options",
+    "MANIFOLDS": "infimum.manifold._options",
+    "SAMPLINGS": "infimum.manifold._stopping",
+    "JUDGES": "infimum.bounds._judges",
+    "IMAGES": "infimum.data._images",
+    "NETWORKS": "infimum.cli.network",
+    "LABELS": "infimum.cli.network",
+}
+"""Where each registry is; what it needs loads when help is printed, or the option is read."""
+
+
+def registry(name: str) -> Any:
+    """The registry of that name."""
+    return getattr(importlib.import_module(HOMES[name]), name)
+
+
+def filled(text: str) -> str:
+    """A help text with what its registry says in place of {NAME}.
+
+    >>> filled("One of {JUDGES}.")
+    'One of clopper_pearson; prediction_powered; prediction_powered_betting.'
+    """
+    return re.sub(r"\{([A-Z]+)\}", lambda found: registry(found[1]).help(), text)
+
+
+class Command(TyperCommand):
+    """A command whose help tells what its registries know."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Fill in, then print."""
+        for parameter in self.params:
+            if getattr(parameter, "help", None):
+                parameter.help = filled(parameter.help)  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
