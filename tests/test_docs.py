@@ -90,18 +90,28 @@ def test_the_architecture_page_names_files_that_are_there() -> None:
         *re.findall(r"\b[a-z_]+(?:/|\.py)(?=[\s,:])", page),
     )
     missing = {p for p in places if not (package / p).exists() and not (ROOT / p).exists()}
-    assert missing <= {"conformal.py"}
+    assert missing <= {"conformal.py", "infimum.toml"}
     assert len(set(places)) > 25
     # The names that a new thing is added to.
     for file, name in (
-        ("conformal/scores.py", "SCORES"),
-        ("cli/options.py", "class ScoreName"),
-        ("manifold/by_name.py", "ManifoldName"),
-        ("cli/assess.py", "class ManifoldName"),
-        ("wording.py", "METHODS"),
-        ("judging.py", "Method = "),
+        ("conformal/_scores.py", "SCORES: "),
+        ("manifold/_options.py", "MANIFOLDS: "),
+        ("report/wording.py", "METHODS"),
+        ("bounds/_judges.py", "JUDGES: "),
     ):
         assert name in (package / file).read_text(encoding="utf-8")
+
+
+def test_ten_questions_of_a_newcomer_have_a_file_each() -> None:
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("## Where is …?")[2].partition("## What holds everywhere")[0]
+    rows = re.findall(r"^\| ([^|]+\?) \| ([^|]+) \|$", table, re.MULTILINE)
+    assert len(rows) >= 10
+    package = ROOT / "src" / "infimum"
+    for question, answer in rows:
+        paths = re.findall(r"`([\w/]+(?:\.py|/))`", answer)
+        assert paths, question
+        assert all((package / path).exists() for path in paths), question
 
 
 def test_the_readme_is_a_page_and_shows_what_the_tutorial_prints() -> None:

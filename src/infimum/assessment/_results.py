@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from infimum._presenting import Saved
 from infimum.assessment._diagnostics.records import Curves, Diagnostics
 from infimum.bounds import Bound, Estimate
 from infimum.conformal._summary import StandardError
 from infimum.errors import InputError
+from infimum.io.faces import Saved
 from infimum.io.ranges import Classes, Confidence, Count, Nonnegative, Positive, Probability, Signed, Size
 from infimum.io.records import Document, Record
 from infimum.manifold._fidelity import Fidelity

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from infimum._presenting import Shown
 from infimum.assessment._results import Target
 from infimum.bounds import Bound
 from infimum.errors import InputError
+from infimum.io.faces import Shown
 from infimum.io.ranges import Count, Size
 from infimum.io.records import Document
 from infimum.shift import Exchangeability

@@ -10,13 +10,13 @@ import numpy as np
 from jaxtyping import Float
 
 from infimum._checks import Array, Real, check_kind, check_seed
-from infimum._presenting import Shown
 from infimum.bounds._bound import check_confidence
 from infimum.certification._levels import fit_levels
 from infimum.certification._power import check_chance, fewest_labels, labels_needed, power
 from infimum.certification._rehearsal import World, rehearsed, stopping_times
 from infimum.conformal import Calibration
 from infimum.errors import InputError
+from infimum.io.faces import Shown
 from infimum.io.provenance import made_with
 from infimum.io.ranges import Confidence, Count, Probability
 from infimum.io.records import Document, Record

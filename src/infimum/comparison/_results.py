@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from infimum._presenting import Saved
 from infimum.bounds import Bound
+from infimum.io.faces import Saved
 from infimum.io.ranges import Confidence, Count, Probability, Signed, Size
 from infimum.io.records import Document, Record
 

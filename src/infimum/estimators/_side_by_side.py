@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from infimum._presenting import Shown
 from infimum.assessment._caveats import FEW, not_alike, saturation
 from infimum.assessment._identity_caveats import belonging, copies_left_out, refuted_ids
 from infimum.estimators._average_confidence import average_confidence, difference_of_confidences
@@ -15,6 +14,7 @@ from infimum.estimators._success_level import recalibrated_success_level, succes
 from infimum.estimators._thresholded_confidence import thresholded_confidence
 from infimum.identity.labelled_sets import without_copies
 from infimum.identity.membership import Membership
+from infimum.io.faces import Shown
 from infimum.io.provenance import made_with
 from infimum.io.ranges import Count, Probability
 from infimum.io.records import Document

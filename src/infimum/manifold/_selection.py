@@ -33,7 +33,7 @@ from infimum.conformal import Calibration, LambdaSummary
 from infimum.conformal._summary import calibration_error_of_difference
 from infimum.errors import InputError
 from infimum.head import AnyHead, Head, HeadFunction
-from infimum.identity.hashing import row_hashes
+from infimum.io.hashing import row_hashes
 from infimum.io.ranges import Count, Probability, Signed
 from infimum.io.records import Record
 from infimum.manifold._class_gaussians import fit_class_gaussians

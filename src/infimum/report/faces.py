@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from infimum._presenting import Face, register
 from infimum.assessment import Assessment
 from infimum.certification._certificate import Certificate
 from infimum.certification._planning import Plan
 from infimum.comparison import Comparison
 from infimum.estimators import Estimates
+from infimum.io.faces import Face, register
 from infimum.report import certificate, estimates, pages, plan, text
 from infimum.report.comparison import html as comparison_html
 from infimum.report.comparison import markdown as comparison_markdown
