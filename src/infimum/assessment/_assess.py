@@ -13,7 +13,6 @@ from infimum.assessment._asked import Asked
 from infimum.assessment._caveats import warnings_about
 from infimum.assessment._diagnostics.on_calibration import curves_on_calibration
 from infimum.assessment._features import features_and_head
-from infimum.assessment._identity_caveats import counted_once
 from infimum.assessment._judging import Judged, judged
 from infimum.assessment._results import Assessment, CalibrationFacts, LambdaEstimate, Success
 from infimum.assessment._sampled import Sampled, sampled
@@ -29,8 +28,10 @@ from infimum.errors import InputError
 from infimum.estimators._estimate import few_wrong
 from infimum.estimators._success_level import recalibrated_lambda
 from infimum.head import AnyHead
+from infimum.identity.findings import counted_once
 from infimum.identity.labelled_sets import LabelledSets, labelled_sets
 from infimum.identity.rows import Identity
+from infimum.io.findings import those
 from infimum.manifold._options import AnyManifold
 from infimum.manifold._sampling import Progress
 from infimum.manifold._stopping import Sampling
@@ -201,7 +202,6 @@ def _said(
         never_singleton=real.never_singleton,
     )
     estimate = on_operation if drawn.estimate is None else drawn.estimate
-    few = few_wrong(calibration.correct[calibration_rows(conformal, len(calibration))])
     recalibrated = recalibrated_lambda(conformal, calibration, real, asked.seed)
     return Assessment(
         network=name,
@@ -220,25 +220,25 @@ def _said(
         selection=drawn.selection,
         fidelity=drawn.fidelity,
         exchangeability=found.alike,
-        warnings=warnings_about(
-            operation=found,
-            labelled=labelled,
-            conformal=conformal,
-            estimate=estimate,
-            on_operation=on_operation,
-            fit=drawn.fit,
-            manifold_lambda=None if asked.manifold_data is None else drawn.manifold_lambda,
-            head=asked.head,
-            target=asked.target,
-            interrupted=drawn.interrupted,
-            measured=verdict.measured,
-        ),
-        notes=(
-            *conformal.notes,
+        findings=(
+            *warnings_about(
+                operation=found,
+                labelled=labelled,
+                conformal=conformal,
+                estimate=estimate,
+                on_operation=on_operation,
+                fit=drawn.fit,
+                manifold_lambda=None if asked.manifold_data is None else drawn.manifold_lambda,
+                head=asked.head,
+                target=asked.target,
+                interrupted=drawn.interrupted,
+                measured=verdict.measured,
+            ),
+            *conformal.findings,
             *counted_once(labelled),
-            *drawn.notes,
-            *verdict.notes,
-            *(() if few is None else (few,)),
+            *drawn.findings,
+            *verdict.findings,
+            *those([few_wrong(calibration.correct[calibration_rows(conformal, len(calibration))])]),
         ),
         provenance=provenance,
         interrupted=drawn.interrupted,

@@ -25,6 +25,7 @@ from infimum.estimators._scaling import confidence as softmax_confidence
 from infimum.identity.labelled_sets import LabelledSets
 from infimum.identity.rows import Identity
 from infimum.identity.shared import unlabelled_rows
+from infimum.io.findings import Finding, note
 from infimum.outputs._outputs import Outputs
 from infimum.outputs._stream import OutputsStream
 from infimum.shift._measured import Measured, measured_beside
@@ -88,7 +89,7 @@ class Judged:
     certified: tuple[Bound, ...]
     target: Target | None
     measured: Measured | None
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 def judged(
@@ -122,16 +123,16 @@ def judged(
         if wanted is None
         else Target(wanted, asked.confidence, judge.value >= wanted, judge.method),
         measured=measured,
-        notes=() if withheld is None else (f"the bounds from success levels are not given: {withheld}",),
+        findings=() if withheld is None else (note("level-bounds-withheld", why=withheld),),
     )
 
 
 def _why_withheld(weighted: bool, labelled: LabelledSets, found: Scan, conformal: Calibration) -> str | None:
     """What breaks the law of the p-values that the bounds from success levels rest on, if anything does."""
     if weighted:
-        return "the operation is weighted, and the calibration is not of the weighted distribution"
+        return "weighted"
     if labelled.tuning is not None and conformal.n_tuning and labelled.fresh is None:
-        return "the score or the temperature was tuned on calibration rows"
+        return "tuned"
     if not found.independent:
-        return "every operation input is a labelled row too"
+        return "no-other-inputs"
     return None

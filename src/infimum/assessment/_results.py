@@ -11,6 +11,7 @@ from infimum.bounds import Bound, Estimate
 from infimum.conformal._summary import StandardError
 from infimum.errors import InputError
 from infimum.io.faces import Saved
+from infimum.io.findings import Finding
 from infimum.io.ranges import Classes, Confidence, Count, Nonnegative, Positive, Probability, Signed, Size
 from infimum.io.records import Document, Record
 from infimum.manifold._fidelity import Fidelity
@@ -85,7 +86,7 @@ class Assessment(Document, Saved):
     labelled rows, where they have labels, against that of the labelled rows.
     """
 
-    SCHEMA = "infimum/assessment/1"
+    SCHEMA = "infimum/assessment/2"
     FILE = "assessment.json"
     WRITTEN = (FILE, "report.html", "report.md")
     KEYS = {"lambda_": "lambda"}  # noqa: RUF012 - a class variable of Record
@@ -107,8 +108,7 @@ class Assessment(Document, Saved):
     exchangeability: Exchangeability | None = None
     step: str = "exact"
     empty: str = "argmax"
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     provenance: dict[str, Any] = field(default_factory=dict)
     interrupted: bool = False
     diagnostics: Diagnostics | None = None

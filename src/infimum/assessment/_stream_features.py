@@ -11,6 +11,7 @@ from jaxtyping import Int
 
 from infimum._checks import Array, check_matrix
 from infimum.head import AnyHead
+from infimum.io.findings import Finding, note
 from infimum.manifold._class_gaussians import SCATTER
 from infimum.manifold._moments import BLOCK, ClassMoments
 from infimum.manifold._options import AnyManifold, ClassGaussians
@@ -35,8 +36,8 @@ class StreamFeatures:
     >>> kept = StreamFeatures(stream, Head(np.eye(2)), None, seed=0)
     >>> for row, block in stream.blocks():
     ...     kept.add(row, block)
-    >>> kept.features.shape, kept.notes
-    ((10, 2), [])
+    >>> kept.features.shape, kept.findings
+    ((10, 2), ())
     """
 
     def __init__(
@@ -77,16 +78,13 @@ class StreamFeatures:
         return np.concatenate(self._picked)
 
     @property
-    def notes(self) -> list[str]:
+    def findings(self) -> tuple[Finding, ...]:
         """What a reader should know of the rows left out, if any are."""
         if self.moments is not None:
-            return [f"the manifold is made of the moments of all {self._n} operation features, in one pass"]
+            return (note("moments-of-all", n=self._n),)
         if len(self._rows) == self._n:
-            return []
-        return [
-            f"the manifold was fitted to the features of {len(self._rows)} of the {self._n} operation inputs, drawn "
-            "at random: the operation is streamed, and no more are kept"
-        ]
+            return ()
+        return (note("fitted-to-some", kept=len(self._rows), n=self._n),)
 
 
 def rows_kept(n: int, width: int, weights: Array | None, seed: int) -> Int[np.ndarray, " k"]:

@@ -17,19 +17,13 @@ from jaxtyping import Bool
 from infimum._checks import exact_fraction
 from infimum.bounds._bound import LABELS_RIGHT, Bound
 from infimum.errors import InputError
+from infimum.io.findings import Finding, note
 
 BY_COUNT = ("clopper_pearson", "anytime", "marginal_conformal", "confidence_floor")
 """Methods that a number of wrong labels lowers by a known amount."""
 
-NO_COUNT = (
-    "which labels are wrong is not known, and this bound may fall by more or less with each: a number of wrong labels "
-    "(label_errors) corrects {} only; give a rate"
-)
-
-NO_CLASSES = (
-    "a wrong label puts its row into another class, whose size then changes too: label_errors does not "
-    "correct it"
-)
+BY_CLASS = note("bound-withheld", why="label-errors-by-class")
+"""A wrong label puts its row into another class."""
 
 
 @dataclass(frozen=True)
@@ -78,12 +72,12 @@ class LabelErrors:
         """Whether some labels may be wrong."""
         return self.count > 0 or self.rate > 0
 
-    def why_not(self, method: str) -> str | None:
+    def why_not(self, method: str) -> Finding | None:
         """Why a bound of this method is not given, or None where it can be corrected."""
         if method == "class_profile" and self.any:
-            return NO_CLASSES
+            return BY_CLASS
         if self.count and method not in BY_COUNT:
-            return NO_COUNT.format(", ".join(BY_COUNT))
+            return note("bound-withheld", why="label-errors-by-count", methods=list(BY_COUNT))
         return None
 
     def fewer(self, right: Bool[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:

@@ -31,6 +31,7 @@ from infimum.conformal import Calibration, Margin, calibrate
 from infimum.errors import InputError
 from infimum.identity.rows import Identity
 from infimum.identity.shared import unlabelled_rows
+from infimum.io.findings import Finding, note
 from infimum.outputs._outputs import Outputs
 
 METHODS = (
@@ -50,19 +51,18 @@ CONTENDERS = (
 )
 """What "auto" chooses among."""
 
-SELECTED = "the labels were drawn in strata, not as one random sample"
-
 
 @dataclass
 class Candidates:
     """Bounds by name, and why others are not given."""
 
     made: dict[str, Candidate] = field(default_factory=dict)
-    withheld: dict[str, str] = field(default_factory=dict)
+    withheld: dict[str, Finding] = field(default_factory=dict)
 
-    def withhold(self, why: str, *names: str) -> None:
-        """Say why these are not given."""
-        self.withheld.update(dict.fromkeys(names, why))
+    def withhold(self, why: str | Finding, *names: str) -> None:
+        """Say why these are not given: a finding, or the `why` of one."""
+        told = note("bound-withheld", why=why) if isinstance(why, str) else why
+        self.withheld.update(dict.fromkeys(names, told))
 
     @property
     def contenders(self) -> dict[str, Candidate]:
@@ -99,9 +99,9 @@ def candidates(
             clopper_pearson=partial(clopper_pearson, label_errors=errors),
             anytime=partial(anytime, label_errors=errors),
         )
-        found.withhold("no class probabilities of operation are given", "class_profile")
+        found.withhold("no-profile", "class_profile")
         found.withhold(
-            "the labels were not drawn in strata (infimum plan --select)",
+            "not-in-strata",
             *(name for name in METHODS if name.startswith("stratified")),
         )
         _from_conformal(found, rows, operation, calibration, identity, errors)
@@ -122,7 +122,7 @@ def _less_the_rate(make: Candidate, errors: LabelErrors, correct: Any, confidenc
 def _in_strata(found: Candidates, design: Design, seed: int) -> None:
     for name in (name for name in METHODS if name.startswith("stratified")):
         found.made[name] = partial(stratified_bound, design, name, seed)
-    found.withhold(SELECTED, *(name for name in METHODS if not name.startswith("stratified")))
+    found.withhold("drawn-in-strata", *(name for name in METHODS if not name.startswith("stratified")))
 
 
 def stratified_bound(design: Design, name: str, seed: int, correct: Any, confidence: float) -> Bound:
@@ -158,7 +158,7 @@ def stratified_bound(design: Design, name: str, seed: int, correct: Any, confide
 def _by_class(found: Candidates, rows: Labelled, profile: Any) -> None:
     if rows.classes is None:
         found.withhold(
-            "the labels of the rows are not known, only what is right (give logits and labels, or predicted and label)",
+            "no-labels",
             "class_profile",
         )
     else:
@@ -168,7 +168,7 @@ def _by_class(found: Candidates, rows: Labelled, profile: Any) -> None:
             correct, labels, share, confidence
         )
     found.withhold(
-        "it holds for the class shares of the labelled rows, and other class probabilities are given",
+        "other-profile",
         *(name for name in METHODS if name != "class_profile"),
     )
 
@@ -183,28 +183,26 @@ def _from_conformal(
 ) -> None:
     names = ("marginal_conformal", "confidence_floor")
     if operation is None:
-        found.withhold("no unlabelled operation inputs are given (--operation)", *names)
+        found.withhold("no-operation", *names)
         return
     if operation.weights is not None:
-        found.withhold("the operation is weighted, and the labelled rows are not", *names)
+        found.withhold("weighted-operation", *names)
         return
     conformal = calibration
     source = rows.outputs if calibration is None else calibration
     if isinstance(source, Outputs):
         conformal = calibrate(source.logits, source.known_labels, score=Margin())
     if not isinstance(conformal, Calibration):
-        found.withhold("the logits of the labelled rows are not known", *names)
+        found.withhold("no-logits", *names)
         return
     if conformal.n_tuning:
-        found.withhold(
-            "the calibration's score or temperature was tuned, perhaps on calibration rows", *names
-        )
+        found.withhold("tuned-calibration", *names)
         return
     # The calibration of the p-values must be independent of the unlabelled inputs.
     known = [source] if isinstance(source, Outputs) else []
     others = unlabelled_rows(known, operation, identity)
     if not others.any():
-        found.withhold("every operation input is a calibration row too: none is left without a label", *names)
+        found.withhold("operation-is-calibration", *names)
         return
     counts = runner_up_counts(conformal, operation.logits if others.all() else operation.logits[others])
     makers: tuple[Callable[[Any, float, LabelErrors], Bound], ...] = (
@@ -230,15 +228,15 @@ def _prediction_powered(
 ) -> None:
     names = ("prediction_powered", "prediction_powered_betting")
     why = (
-        "no unlabelled operation inputs are given (--operation)"
+        "no-operation"
         if operation is None
-        else "no other labelled rows are given to make the levels of inputs from (--calibration)"
+        else "no-calibration"
         if calibration is None
-        else "the logits of the labelled rows are not known"
+        else "no-logits"
         if rows.outputs is None
-        else "the operation is weighted, and the labelled rows are not"
+        else "weighted-operation"
         if operation.weights is not None
-        else "fewer than 2 rows are labelled"
+        else "one-row"
         if len(rows) < 2
         else None
     )
@@ -251,7 +249,7 @@ def _prediction_powered(
         unlabelled_rows([rows.outputs], operation, identity)
     ]
     if not len(unlabelled):
-        found.withhold("every operation input is a labelled row too: none is left without a label", *names)
+        found.withhold("operation-is-labelled", *names)
         return
     for name, method in zip(names, ("asymptotic", "betting"), strict=True):
         found.made[name] = partial(_powered, method, labelled, unlabelled)

@@ -17,6 +17,7 @@ from infimum.certification._rehearsal import World, rehearsed, stopping_times
 from infimum.conformal import Calibration
 from infimum.errors import InputError
 from infimum.io.faces import Shown
+from infimum.io.findings import Finding, note
 from infimum.io.provenance import made_with
 from infimum.io.ranges import Confidence, Count, Probability
 from infimum.io.records import Document, Record
@@ -72,14 +73,14 @@ class PlannedMethod(Record):
 class Plan(Document, Shown):
     """How many labels each method needs to reach `target` at `confidence`, if Success(f) is `expected`."""
 
-    SCHEMA = "infimum/plan/1"
+    SCHEMA = "infimum/plan/2"
 
     target: Probability
     confidence: Confidence
     expected: Probability
     methods: tuple[PlannedMethod, ...]
     draws: Count
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     provenance: dict[str, Any] = field(default_factory=dict, hash=False)
 
 
@@ -134,23 +135,19 @@ def plan(
     exact = _clopper_pearson(target, confidence, expected)
     grid = _grid([need.labels or 1 for need in exact.needs])
     methods = [exact]
-    notes = [
-        "exact figures are for the success rate expected; a lower one needs more labels, and may never do"
-    ]
+    told = [note("expected-rate")]
     if (most := FURTHER * grid[-1]) * (1.0 - target) <= MOST_ERRORS:
         methods.append(_anytime(target, confidence, expected, grid, most, seed))
     else:
-        notes.append(f"anytime-valid: not simulated, since runs of {most} labels would be needed")
+        told.append(note("anytime-not-simulated", labels=most))
     if levels is not None:
         world = World(levels, expected)
         rows = rehearsed(world, grid, target, confidence, DRAWS, seed)
         methods += [_simulated(name, ns, reached, DRAWS) for name, ns, reached in rows]
-        notes.append(
-            f"methods with levels were rehearsed on {len(levels)} operation inputs whose mean level "
-            f"{levels.mean():.4f} was moved to {expected:.4g}: what they need depends on how well levels tell right "
-            "from wrong"
+        told.append(
+            note("levels-rehearsed", n=len(levels), mean=float(levels.mean()), expected=float(expected))
         )
-    return Plan(target, confidence, expected, tuple(methods), DRAWS, tuple(notes), made_with(seed))
+    return Plan(target, confidence, expected, tuple(methods), DRAWS, tuple(told), made_with(seed))
 
 
 def operation_levels(operation: Outputs, calibration: Outputs | Calibration) -> Float[np.ndarray, " n"]:

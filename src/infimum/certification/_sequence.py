@@ -18,12 +18,9 @@ from infimum.certification._design import ROUNDING, Design
 from infimum.certification._labelled import Labelled
 from infimum.errors import InputError
 from infimum.identity.rows import keys_of
+from infimum.io.findings import note
 from infimum.io.provenance import made_with
 from infimum.io.ranges import Classes, Confidence, Probability, Size, check_fields
-
-STOPPED = (
-    "labels were added until somebody stopped, and a bound for a fixed number of labels does not hold then"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +120,7 @@ class Sequence:
             n=len(self.ids),
             wrong=int((~self.correct).sum()),
             bounds=(bound,),
-            withheld={"every other": STOPPED},
+            withheld={"every other": note("bound-withheld", why="stopped-at-will")},
             provenance=made_with(batches=len(self.batches)),
         )
 

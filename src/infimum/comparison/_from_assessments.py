@@ -14,12 +14,8 @@ from infimum.comparison._ranking import PairTest, Test, assembled, certified
 from infimum.comparison._results import Comparison, FigureName, Network
 from infimum.comparison._statistics import unpaired_accuracies, unpaired_means
 from infimum.errors import InputError
+from infimum.io.findings import Finding, note
 from infimum.io.provenance import made_with
-
-ALONE = (
-    "only the figures of the assessments are compared, not input by input: the intervals hold however the networks' "
-    "errors go together, and are wide for that; their outputs, compared themselves, settle more"
-)
 
 
 def compare_assessments(
@@ -73,8 +69,11 @@ def compare_assessments(
         tests,
         confidence,
         paired=False,
-        notes=[ALONE, *_unlike(assessments)],
-        warnings=check_same(reason, unchecked, allow_different_inputs),
+        findings=[
+            *check_same(reason, unchecked, allow_different_inputs),
+            note("figures-alone"),
+            *_unlike(assessments),
+        ],
         provenance=made_with(
             inputs={name: a.provenance.get("inputs") for name, a in zip(names, assessments, strict=True)}
         ),
@@ -103,16 +102,12 @@ def _label_errors(a: Assessment) -> LabelErrors | None:
     return errors if errors.any else None
 
 
-def _unlike(assessments: Sequence[Assessment]) -> list[str]:
-    notes = []
+def _unlike(assessments: Sequence[Assessment]) -> list[Finding]:
+    told = []
     if len({a.success is None for a in assessments}) > 1:
-        notes.append(
-            "accuracies of some networks are of operation inputs, those of others of calibration inputs"
-        )
+        told.append(note("accuracies-of-both-kinds"))
     if len({a.lambda_.source for a in assessments}) > 1:
-        notes.append("λ of some networks is that of samples, of others that of operation inputs")
+        told.append(note("lambdas-of-both-kinds"))
     if len({(str(a.calibration.score), a.step, a.empty) for a in assessments}) > 1:
-        notes.append(
-            "the assessments differ in their score or their reading of levels, and so in what λ means"
-        )
-    return notes
+        told.append(note("scores-differ"))
+    return told

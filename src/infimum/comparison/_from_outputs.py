@@ -23,6 +23,7 @@ from infimum.conformal import RAPS, Score
 from infimum.errors import InputError
 from infimum.identity.rows import Rows
 from infimum.identity.shared import copies_within
+from infimum.io.findings import note
 from infimum.io.provenance import made_with
 from infimum.outputs._outputs import Outputs, check_one_network, check_outputs
 from infimum.outputs._provenance import fingerprints
@@ -112,18 +113,13 @@ def compare(
         return Test(found, "paired_t")
 
     tests: dict[FigureName, PairTest] = {"lambda": lambdas} if scored else {}
-    notes = [
-        f"accuracies were measured on the {'operation' if labelled is outputs else 'calibration'} inputs"
-    ]
+    told = [note("measured-on", what="operation" if labelled is outputs else "calibration")]
     if again:
-        notes.append(
-            f"{again} operation inputs occur before (equal ids, labels and outputs of every network) and were left "
-            f"out: {len(outputs[0])} different inputs count"
-        )
+        told.append(note("repeated-inputs-left-out", again=again, n=len(outputs[0])))
     if weighted:
-        notes.append("the inputs are weighted: no certified bound is given")
+        told.append(note("weighted-uncertified"))
     if weighted and reason is not None:
-        notes.append("weighted accuracies on different inputs are not tested against one another")
+        told.append(note("weighted-untested"))
     else:
         tests = {"accuracy": accuracies, **tests}
     return assembled(
@@ -131,8 +127,7 @@ def compare(
         tests,
         confidence,
         paired=reason is None,
-        notes=notes,
-        warnings=warnings,
+        findings=[*warnings, *told],
         provenance=made_with(
             seed,
             inputs={

@@ -34,6 +34,8 @@ from infimum.conformal._scores import Score, keys, score_named, score_to_dict
 from infimum.conformal._search import count_below, padded
 from infimum.conformal._success import Empty, Step, levels_of
 from infimum.errors import InputError
+from infimum.io.faces import Shown
+from infimum.io.findings import Finding
 from infimum.io.ranges import Classes, Count, Positive, check_fields, checked, read_fields
 
 logger = logging.getLogger("infimum")
@@ -45,7 +47,7 @@ ROWS = 2**12
 their work."""
 
 
-FACTS = ("n_classes", "temperature", "randomize", "seed", "n_tuning", "notes")
+FACTS = ("n_classes", "temperature", "randomize", "seed", "n_tuning", "findings")
 """Fields that a file of a calibration holds as they are."""
 
 
@@ -58,11 +60,11 @@ class TopTwo(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(Shown):
     """Sorted calibration scores of one network, made by `calibrate`.
 
     `keys` (n,) are the scores in the exact form of `scores.keys`, ascending. `n_tuning` labelled rows were
-    set aside or given to choose `k_reg` or the temperature. `notes` say what a reader should know.
+    set aside or given to choose `k_reg` or the temperature. `findings` say what a reader should know.
     """
 
     score: Score
@@ -72,7 +74,7 @@ class Calibration:
     randomize: bool = True
     seed: Count = 0
     n_tuning: Count = 0
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -215,6 +217,7 @@ class Calibration:
     def save(self, path: str | Path) -> None:
         """Write to one file, JSON or (name ending in .safetensors) safetensors, replaced in one move."""
         facts = {name: getattr(self, name) for name in FACTS}
+        facts["findings"] = [finding.to_dict() for finding in self.findings]
         write_calibration(Path(path), {"score": score_to_dict(self.score), "n": self.n, **facts}, self.keys)
 
     @staticmethod

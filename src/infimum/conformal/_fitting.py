@@ -16,6 +16,7 @@ from infimum.conformal._ranking import CHUNK, Ranked, ranked_rows
 from infimum.conformal._scores import RAPS, Score, keys
 from infimum.conformal._temperature import fit_temperature
 from infimum.errors import InputError
+from infimum.io.findings import Finding, note
 
 TUNING_SHARE = Fraction(1, 5)
 """Share of the calibration rows set aside when something must be tuned and no tuning rows are given."""
@@ -76,24 +77,24 @@ def calibrate(
     draws = None if isinstance(randomize, bool) else check_draws(randomize, n)
     randomized = score.has_random_form and (draws is not None or bool(np.any(randomize)))
 
-    notes: list[str] = []
+    findings: list[Finding] = []
     rows = np.arange(n)
     n_tuning = 0
     if temperature == "fit" or getattr(score, "k_reg", None) == "auto":
         if tuning is None:
             rows, aside = set_aside(n, seed)
             tuning = (logits[aside], labels[aside])
-            notes.append(f"{len(aside)} of the {n} calibration rows were set aside for tuning")
+            findings.append(note("set-aside-for-tuning", aside=len(aside), n=n))
         tuning_logits = check_logits(tuning[0], "tuning logits", n_classes)
         n_tuning = len(tuning_logits)
         tuning_labels = check_labels(tuning[1], n_tuning, n_classes, "tuning labels")
         if temperature == "fit":
-            temperature, note = fit_temperature(tuning_logits, tuning_labels)
-            notes += note
+            temperature, told = fit_temperature(tuning_logits, tuning_labels)
+            findings += told
         if isinstance(score, RAPS) and score.k_reg == "auto":
             score = RAPS(score.penalty, tune_k_reg(tuning_logits, tuning_labels))
     elif tuning is not None:
-        notes.append("the tuning rows were not used: neither k_reg nor the temperature was left to be tuned")
+        findings.append(note("tuning-unused"))
 
     u: Draws = 1
     if randomized:
@@ -107,7 +108,7 @@ def calibrate(
         randomize=randomized,
         seed=seed,
         n_tuning=n_tuning,
-        notes=tuple(notes),
+        findings=tuple(findings),
     )
 
 

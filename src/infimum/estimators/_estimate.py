@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int
 
 from infimum._checks import Array, check_seed
 from infimum.errors import InputError
+from infimum.io.findings import Finding, note
 from infimum.io.ranges import Probability
 from infimum.io.records import Record
 from infimum.outputs._outputs import Outputs, check_one_network
@@ -53,19 +54,14 @@ def made(value: float, standard_error: float, method: str, about: str) -> Estima
     return Estimate(min(1.0, max(0.0, value)), standard_error, method, f"{about}: {NO_GUARANTEE}")
 
 
-def few_wrong(correct: Bool[np.ndarray, " n"]) -> str | None:
-    """What to know of standard errors where hardly any calibration row is wrong; None where enough are.
+def few_wrong(correct: Bool[np.ndarray, " n"]) -> Finding | None:
+    """A note on standard errors where hardly any calibration row is wrong; None where enough are.
 
-    >>> few_wrong(np.array([True, True, False]))
-    'only 1 of the 3 calibration rows are wrong: the standard errors of estimates of the accuracy are too small'
+    >>> few_wrong(np.array([True, True, False])).data
+    {'wrong': 1, 'n': 3}
     """
     wrong = int((~correct).sum())
-    if wrong >= FEW_WRONG:
-        return None
-    return (
-        f"only {wrong} of the {len(correct)} calibration rows are wrong: the standard errors of estimates of the "
-        "accuracy are too small"
-    )
+    return None if wrong >= FEW_WRONG else note("few-wrong", wrong=wrong, n=len(correct))
 
 
 def mean(values: Array, weights: Array | None) -> float:

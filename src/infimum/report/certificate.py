@@ -55,8 +55,8 @@ def to_text(c: Certificate) -> str:
     if len(c.bounds) > 1:
         lines += [*textwrap.wrap(EACH_ALONE, WIDTH), ""]
     reasons: dict[str, list[str]] = {}
-    for method, why in c.withheld.items():
-        reasons.setdefault(why, []).append(named(method))
+    for method, finding in c.withheld.items():
+        reasons.setdefault(str(finding), []).append(named(method))
     for why, methods in reasons.items():
         lines += textwrap.wrap(f"not given: {'; '.join(methods)}. Why: {why}", WIDTH, subsequent_indent="  ")
     if c.exchangeability is not None:

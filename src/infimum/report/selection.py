@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from infimum._rounding import signed
 from infimum._text import printable
-from infimum.manifold._selection import Selection
+from infimum.manifold._selection import Candidate, Selection
 
 HEAD = ("manifold", "λ on samples − λ held out", "log-likelihood", "verdict")
 
@@ -23,10 +23,24 @@ def selection_rows(s: Selection) -> list[tuple[str, ...]]:
             if c.difference is None or c.standard_error is None
             else f"{signed(c.difference)} ± {c.standard_error:.4f}",
             "" if c.log_likelihood is None else f"{c.log_likelihood:.3f}",
-            "chosen" if c.passed and c.name == s.chosen else printable(c.verdict),
+            "chosen" if c.passed and c.name == s.chosen else verdict(c),
         )
         for c in s.candidates
     ]
+
+
+VERDICTS = {
+    "passed": "passed",
+    "too-dear": "not tried: a step of EM would take seconds",
+    "collapsed": "out: its components no longer stand for the classes",
+    "lambda-differs": "out: λ differs by more than 0.01 and two standard errors",
+    "no-density": "out: some held-out logits have no density",
+}
+
+
+def verdict(c: Candidate) -> str:
+    """What became of a candidate."""
+    return VERDICTS.get(c.verdict, f"not possible: {printable(c.why)}")
 
 
 def selection_table(s: Selection) -> list[str]:

@@ -53,21 +53,6 @@ class Exchangeability(Record):
         """Whether the two are found to differ."""
         return self.p_value <= self.level
 
-    @property
-    def p_in_words(self) -> str:
-        """The p-value as "= 0.2", or "≤ 0.002" where the permutations cannot tell more."""
-        return f"{'≤' if self.p_value <= 2 / (self.permutations + 1) else '='} {self.p_value:.3g}"
-
-    @property
-    def in_words(self) -> str:
-        """P-value and effects, for a sentence."""
-        auc = (
-            ""
-            if self.auc is None
-            else f"a classifier tells them apart with AUC {self.auc:.2f} (0.5: not at all), "
-        )
-        return f"p {self.p_in_words}; {auc}Kolmogorov–Smirnov distance of the confidences {self.distance:.2f}"
-
 
 def exchangeability(
     calibration: Outputs,
