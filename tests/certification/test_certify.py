@@ -42,7 +42,8 @@ def test_every_bound_and_one_judge(data: dict[str, Outputs]) -> None:
         *("clopper_pearson", "anytime", "marginal_conformal", "confidence_floor"),
         *("prediction_powered", "prediction_powered_betting"),
     ]
-    assert made.judge == clopper_pearson(data["lab"].correct)
+    assert made.judge == replace(clopper_pearson(data["lab"].correct), judges=True)
+    assert [b.judges for b in made.bounds] == [True, *[False] * 5]
     assert made.target.met == (made.judge.value >= 0.6)
     assert made.target.by == "clopper_pearson"
     levels = fit_levels(data["cal"])
@@ -263,4 +264,4 @@ def test_names_of_methods() -> None:
     with pytest.raises(InputError, match="schema is 'x'"):
         Certificate.from_dict({"schema": "x"})
     with pytest.raises(InputError, match="lacks 'network': not a whole Certificate"):
-        Certificate.from_dict({"schema": "infimum/certificate/1"})
+        Certificate.from_dict({"schema": "infimum/certificate/2"})

@@ -176,6 +176,7 @@ def assess(
         n=real.n,
         effective_n=real.effective_n,
         never_singleton=real.never_singleton,
+        weighted=found.weighted,
     )
     logger.info("scored %d operation inputs: λ %.4f", real.n, real.value)
 
@@ -242,7 +243,9 @@ def assess(
         *beside,
         *(_from_success_levels(found.runner_up, confidence, errors) if withheld is None else ()),
     )
-    success = None if found.accuracy is None else Success(found.accuracy, found.n)
+    success = None
+    if found.accuracy is not None and found.n_correct is not None:
+        success = Success(found.accuracy, found.n, found.n_correct)
     measured = None
     if found.right is not None and found.independent and operation.weights is None:
         right = labelled.correct

@@ -40,7 +40,7 @@ def judging_bounds(
     identity: Identity = "ids",
     errors: LabelErrors | None = None,
 ) -> tuple[Bound, ...]:
-    """The bound of `method` on all labelled inputs, first; Clopper–Pearson's beside it where another judges.
+    """The bound of `method` on all labelled inputs, which judges; Clopper–Pearson's beside it where that is another.
 
     The prediction-powered bounds take the network's largest softmax probability
     as level: λ(x) has seen the labels of the calibration, so it cannot be used with them (`certify` can, with
@@ -55,7 +55,7 @@ def judging_bounds(
         )
         binomial = replace(binomial, assumptions=(*binomial.assumptions, unweighted))
     if method == "clopper_pearson":
-        return (binomial,)
+        return (replace(binomial, judges=True),)
     if (why := errors.why_not(method)) is not None:
         raise InputError(f"{method} cannot judge: {why}")
     if not isinstance(operation, Outputs):
@@ -78,4 +78,4 @@ def judging_bounds(
         "asymptotic" if method == "prediction_powered" else "betting",
     )
     powered = errors.corrected(powered)
-    return (replace(powered, assumptions=(*powered.assumptions, OWN_CONFIDENCE)), binomial)
+    return (replace(powered, assumptions=(*powered.assumptions, OWN_CONFIDENCE), judges=True), binomial)

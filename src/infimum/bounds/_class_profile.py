@@ -68,6 +68,8 @@ def class_profile(correct: Any, labels: Any, profile: Any, confidence: Real = 0.
         confidence=confidence,
         method="class_profile",
         n=int(n[known].sum()),
+        successes=int(right[known].sum()),
+        weighted=True,
         assumptions=tuple(assumptions),
         details={"without_labels": float(share[missing].sum())},
     )

@@ -73,6 +73,11 @@ class LabelErrors:
             raise InputError(f"{wanted}; a rate must be below 1, and a number of labels is whole: 1, not 1.0")
         return LabelErrors(rate=float(share))
 
+    @staticmethod
+    def behind(bound: Bound) -> LabelErrors:
+        """Those that the bound was corrected for."""
+        return LabelErrors(bound.details.get("label_errors", 0), bound.details.get("label_error_rate", 0.0))
+
     @property
     def any(self) -> bool:
         """Whether some labels may be wrong."""

@@ -124,6 +124,7 @@ def _asymptotic(
         confidence=confidence,
         method="prediction_powered",
         n=n,
+        successes=n - wrong,
         assumptions=(*ASSUMPTIONS, *notes),
         validity="asymptotic",
     )
@@ -158,6 +159,7 @@ def _betting(
         confidence=confidence,
         method="prediction_powered_betting",
         n=n,
+        successes=int(correct.sum()),
         assumptions=(
             *ASSUMPTIONS,
             "both are given in the order of drawing, or in another that does not depend on labels and levels",

@@ -94,6 +94,8 @@ def stratified(
         confidence=confidence,
         method=f"stratified_{method}",
         n=int(n.sum()),
+        successes=int(k.sum()),
+        weighted=True,
         assumptions=notes,
         validity="asymptotic" if approximate else "finite-sample",
     )

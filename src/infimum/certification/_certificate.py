@@ -8,6 +8,7 @@ from typing import Any
 from infimum._presenting import Shown
 from infimum.assessment._results import Target
 from infimum.bounds import Bound
+from infimum.bounds._bound import check_judge
 from infimum.errors import InputError
 from infimum.io.ranges import Count, Size
 from infimum.io.records import Document
@@ -22,7 +23,7 @@ class Certificate(Document, Shown):
     `per_class` hold all together. `withheld` says of the other methods why they are not given.
     """
 
-    SCHEMA = "infimum/certificate/1"
+    SCHEMA = "infimum/certificate/2"
 
     network: str
     target: Target
@@ -37,8 +38,7 @@ class Certificate(Document, Shown):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.bounds:
-            raise InputError("bounds is empty: a certificate has the bound that judges")
+        check_judge(self.bounds, "bounds")
         if self.wrong > self.n:
             raise InputError(f"wrong is {self.wrong}, but there are {self.n} labelled rows")
 

@@ -181,6 +181,7 @@ def _judge(
     else:
         possible = ", ".join(found.made) or "none"
         raise InputError(f"method {method} cannot judge: {found.withheld[method]}. Possible here: {possible}")
+    judge = replace(judge, judges=True)
     others = [make(rows.correct, confidence) for name, make in found.made.items() if name != judge.method]
     return judge, others
 

@@ -116,12 +116,13 @@ class Sequence:
 
     def certificate(self, label_errors: Any = None) -> Certificate:
         """What the rows so far say; only the anytime-valid bound, for no other survives stopping at will."""
-        bound = replace(self.bound(label_errors), n=len(self.ids))
+        n, right = len(self.ids), int(self.correct.sum())
+        bound = replace(self.bound(label_errors), n=n, successes=right, judges=True)
         return Certificate(
             network=self.network,
             target=Target(self.target, self.confidence, bound.value >= self.target, bound.method),
-            n=len(self.ids),
-            wrong=int((~self.correct).sum()),
+            n=n,
+            wrong=n - right,
             bounds=(bound,),
             withheld={"every other": STOPPED},
             provenance=made_with(batches=len(self.batches)),

@@ -43,11 +43,11 @@ def to_text(c: Certificate) -> str:
         "",
     ]
     label = max(len(named(b.method)) for b in c.bounds)
-    for i, bound in enumerate(c.bounds):
+    for bound in c.bounds:
         row = (
             f"  {named(bound.method):<{label}}  {floor4(bound.value)}  {bound.validity:<13}  {_about(bound)}"
         )
-        lines.append(row + (", judges" if i == 0 else ""))
+        lines.append(row + (", judges" if bound.judges else ""))
     if c.per_class:
         lines += ["", f"Per class, all together with {percent(c.target.confidence)} confidence:"]
         lines += [f"  class {_class(b):<5} {floor4(b.value)}  {b.n} labelled inputs" for b in c.per_class]
