@@ -18,7 +18,6 @@ from infimum.assessment._scan import Scan, scan
 from infimum.assessment._stream_features import StreamFeatures
 from infimum.bounds import (
     Bound,
-    Estimate,
     confidence_floor_of_counts,
     marginal_conformal_of_counts,
 )
@@ -263,7 +262,7 @@ def assess(
         lambda_=estimate,
         lambda_operation=on_operation,
         certified=certified,
-        estimates=_estimates(conformal, calibration, real, seed),
+        estimates=(recalibrated_lambda(conformal, calibration, real, seed),),
         target=None if wanted is None else Target(wanted, confidence, judge.value >= wanted, judge.method),
         manifold=None if law is None else law.fit.to_dict(),
         selection=selection,
@@ -319,14 +318,6 @@ def _from_success_levels(runner_up: Array, confidence: float, errors: LabelError
         marginal_conformal_of_counts(runner_up, confidence, errors),
         confidence_floor_of_counts(runner_up, confidence, errors),
     )
-
-
-def _estimates(
-    conformal: Calibration, calibration: Outputs, operation: LambdaSummary, seed: int
-) -> tuple[Estimate, ...]:
-    """Estimates that stand beside λ: λ recalibrated, which the labels of the calibration make possible (METHOD §5)."""
-    found = recalibrated_lambda(conformal, calibration, operation, seed)
-    return (Estimate(found.value, found.method, found.note, found.standard_error),)
 
 
 def _facts(conformal: Calibration) -> CalibrationFacts:

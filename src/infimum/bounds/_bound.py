@@ -61,7 +61,11 @@ class MeanBound(Bound):
 
 @dataclass(frozen=True)
 class Estimate(Record):
-    """A figure that is *not* a guarantee; `note` says why and what it is, `standard_error` what chance does to it."""
+    """A figure for Success(f) that is *not* a guarantee; `note` says why, and what it is.
+
+    `standard_error` is what drawing other inputs would change; it knows nothing of a bias of the method, nor of a shift
+    between calibration and operation. None where it is not known.
+    """
 
     value: Probability
     method: str

@@ -8,9 +8,10 @@ from typing import Any
 from infimum._presenting import Shown
 from infimum.assessment._caveats import FEW, not_alike, saturation
 from infimum.assessment._identity_caveats import belonging, copies_left_out, refuted_ids
+from infimum.bounds import Estimate
 from infimum.estimators._average_confidence import average_confidence, difference_of_confidences
 from infimum.estimators._calibrated_confidence import calibrated_confidence
-from infimum.estimators._estimate import Estimate, check_pair, few_wrong
+from infimum.estimators._estimate import check_pair, few_wrong
 from infimum.estimators._success_level import recalibrated_success_level, success_level
 from infimum.estimators._thresholded_confidence import thresholded_confidence
 from infimum.identity.labelled_sets import without_copies

@@ -8,9 +8,10 @@ import numpy as np
 from jaxtyping import Float
 
 from infimum._checks import Array
+from infimum.bounds import Estimate
 from infimum.conformal import Calibration, LambdaSummary, Score, calibrate
 from infimum.conformal._left_out import calibration_rows, left_out_counts
-from infimum.estimators._estimate import Estimate, check_pair, few_wrong, made
+from infimum.estimators._estimate import check_pair, estimate_of, few_wrong
 from infimum.estimators._isotonic import recalibrated
 from infimum.outputs._outputs import Outputs
 
@@ -32,7 +33,7 @@ def success_level(
     conformal = calibrate(calibration.logits, calibration.known_labels, score, seed=seed)
     summary = LambdaSummary(conformal.n)
     summary.add(conformal.top_two(operation.logits), operation.weights)
-    return made(
+    return estimate_of(
         summary.value,
         summary.standard_error().total,
         "success_level",
