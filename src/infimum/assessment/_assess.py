@@ -12,17 +12,14 @@ from infimum.assessment._caveats import contradicted, warnings_about
 from infimum.assessment._diagnostics.on_calibration import curves_on_calibration
 from infimum.assessment._features import features_and_head, why_no_manifold
 from infimum.assessment._identity_caveats import counted_once
-from infimum.assessment._judging import Method, check_method, judging_bounds
+from infimum.assessment._judging import check_method, judging_bounds
 from infimum.assessment._results import Assessment, CalibrationFacts, LambdaEstimate, Success, Target
 from infimum.assessment._scan import Scan, scan
 from infimum.assessment._stream_features import StreamFeatures
-from infimum.bounds import (
-    Bound,
-    confidence_floor_of_counts,
-    marginal_conformal_of_counts,
-)
+from infimum.bounds import Bound
 from infimum.bounds._bound import check_confidence
 from infimum.bounds._label_errors import LabelErrors
+from infimum.bounds._registry import METHODS, Evidence
 from infimum.conformal import RAPS, Calibration, LambdaSummary, Score, calibrate
 from infimum.conformal._left_out import calibration_rows
 from infimum.conformal._scores import score_to_dict
@@ -69,7 +66,7 @@ def assess(
     exchangeability: bool = True,
     target: Real | None = None,
     confidence: Real = 0.95,
-    method: Method = "clopper_pearson",
+    method: str = "clopper_pearson",
     label_errors: Any = None,
     identity: Identity = "ids",
     name: str = "network",
@@ -314,10 +311,9 @@ def _why_withheld(weighted: bool, labelled: LabelledSets, found: Scan, conformal
 
 def _from_success_levels(runner_up: Array, confidence: float, errors: LabelErrors) -> tuple[Bound, ...]:
     """Bounds from the p-values alone: exact levels, the top label never dropped, whatever λ's reading is."""
-    return (
-        marginal_conformal_of_counts(runner_up, confidence, errors),
-        confidence_floor_of_counts(runner_up, confidence, errors),
-    )
+    evidence = Evidence(errors, runner_up=runner_up)
+    made_of_them = [method for method in METHODS.values() if method.needs <= {"p_values"}]
+    return tuple(method.bound(evidence, (), confidence) for method in made_of_them)
 
 
 def _facts(conformal: Calibration) -> CalibrationFacts:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
-from infimum.bounds import Bound, clopper_pearson, prediction_powered
+from infimum.bounds import Bound, clopper_pearson
 from infimum.bounds._label_errors import LabelErrors
+from infimum.bounds._registry import METHODS, Evidence
 from infimum.errors import InputError
 from infimum.identity.labelled_sets import LabelledSets
 from infimum.identity.rows import Identity
@@ -16,24 +17,25 @@ from infimum.identity.shared import unlabelled_rows
 from infimum.outputs._outputs import Outputs
 from infimum.outputs._stream import OutputsStream
 
-Method = Literal["clopper_pearson", "prediction_powered", "prediction_powered_betting"]
+JUDGES = tuple(name for name, method in METHODS.items() if method.judges_assessments)
+"""What may judge an assessment."""
 
 OWN_CONFIDENCE = "the levels are the network's own largest probabilities, which no label has calibrated"
 
 
-def check_method(method: Any) -> Method:
+def check_method(method: Any) -> str:
     """One of the methods that an assessment may be judged by.
 
     >>> check_method("clopper_pearson")
     'clopper_pearson'
     """
-    if method not in get_args(Method):
-        raise InputError(f"method must be one of {', '.join(get_args(Method))}, not {method!r}")
-    return method  # type: ignore[no-any-return]
+    if not isinstance(method, str) or method not in JUDGES:
+        raise InputError(f"method must be one of {', '.join(JUDGES)}, not {method!r}")
+    return method
 
 
 def judging_bounds(
-    method: Method,
+    method: str,
     labelled: LabelledSets,
     operation: Outputs | OutputsStream,
     confidence: float,
@@ -56,7 +58,7 @@ def judging_bounds(
         binomial = replace(binomial, assumptions=(*binomial.assumptions, unweighted))
     if method == "clopper_pearson":
         return (replace(binomial, judges=True),)
-    if (why := errors.why_not(method)) is not None:
+    if (why := METHODS[method].why_not(errors)) is not None:
         raise InputError(f"{method} cannot judge: {why}")
     if not isinstance(operation, Outputs):
         raise InputError(
@@ -70,12 +72,7 @@ def judging_bounds(
     others = unlabelled_rows(labelled.each, operation, identity)
     if not others.any():
         raise InputError(f"{method} cannot judge: every operation input is a labelled row too")
-    powered = prediction_powered(
-        correct,
-        levels,
-        softmax_confidence(operation.logits).largest[others],
-        confidence,
-        "asymptotic" if method == "prediction_powered" else "betting",
-    )
-    powered = errors.corrected(powered)
+    unlabelled = softmax_confidence(operation.logits).largest[others]
+    evidence = Evidence(errors, levels=levels, unlabelled_levels=unlabelled)
+    powered = METHODS[method].bound(evidence, correct, confidence)
     return (replace(powered, assumptions=(*powered.assumptions, OWN_CONFIDENCE), judges=True), binomial)

@@ -18,9 +18,6 @@ from infimum._checks import exact_fraction
 from infimum.bounds._bound import LABELS_RIGHT, Bound
 from infimum.errors import InputError
 
-BY_COUNT = ("clopper_pearson", "anytime", "marginal_conformal", "confidence_floor")
-"""Methods that a number of wrong labels lowers by a known amount."""
-
 NO_COUNT = (
     "which labels are wrong is not known, and this bound may fall by more or less with each: a number of wrong labels "
     "(label_errors) corrects {} only; give a rate"
@@ -82,14 +79,6 @@ class LabelErrors:
     def any(self) -> bool:
         """Whether some labels may be wrong."""
         return self.count > 0 or self.rate > 0
-
-    def why_not(self, method: str) -> str | None:
-        """Why a bound of this method is not given, or None where it can be corrected."""
-        if method == "class_profile" and self.any:
-            return NO_CLASSES
-        if self.count and method not in BY_COUNT:
-            return NO_COUNT.format(", ".join(BY_COUNT))
-        return None
 
     def fewer(self, right: Bool[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
         """The first `count` of the right answers taken for wrong: at every time that many fewer are right, or none.

@@ -12,7 +12,8 @@ from infimum.assessment._results import Target
 from infimum.bounds import Bound, best, clopper_pearson_per_class
 from infimum.bounds._bound import check_confidence
 from infimum.bounds._label_errors import NO_CLASSES, LabelErrors
-from infimum.certification._candidates import ASYMPTOTIC, METHODS, Candidates, candidates
+from infimum.bounds._registry import METHODS
+from infimum.certification._candidates import Candidates, candidates
 from infimum.certification._certificate import Certificate
 from infimum.certification._draw import likeness_in_strata
 from infimum.certification._labelled import Labelled
@@ -112,8 +113,8 @@ def certify(
     if method is not None and method not in (*METHODS, AUTO):
         raise InputError(f"method must be one of {', '.join(METHODS)} or {AUTO}, not {method!r}")
     again = _check_together(rows, operation, calibration, identity)
-    found = candidates(rows, operation, calibration, profile, seed, identity, errors)
-    judge, others = _judge(found, rows, method, profile is not None, confidence)
+    bounds = candidates(rows, operation, calibration, profile, seed, identity, errors)
+    judge, others = _judge(bounds, rows, method, confidence)
     alike, untested = None, None
     if operation is not None and rows.design is not None:
         alike, untested = likeness_in_strata(rows, operation, calibration, seed)
@@ -129,7 +130,7 @@ def certify(
         wrong=rows.wrong,
         bounds=contradicted((judge, *others), alike),
         per_class=together,
-        withheld=found.withheld,
+        withheld=bounds.withheld,
         exchangeability=alike,
         warnings=_warnings(rows, operation, calibration, judge, alike, again, untested),
         provenance=made_with(seed, method=method or "default"),
@@ -163,26 +164,23 @@ def _check_together(
 
 
 def _judge(
-    found: Candidates, rows: Labelled, method: str | None, profiled: bool, confidence: float
+    bounds: Candidates, rows: Labelled, method: str | None, confidence: float
 ) -> tuple[Bound, list[Bound]]:
     """The bound that decides, and all others; which one decides does not depend on the labels."""
-    if method is None:
-        method = (
-            "stratified_chernoff"
-            if rows.design is not None
-            else "class_profile"
-            if profiled
-            else "clopper_pearson"
-        )
+    method = bounds.default if method is None else method
     if method == AUTO:
-        judge = best(found.contenders, rows.correct, confidence)
-    elif method in found.made:
-        judge = found.made[method](rows.correct, confidence)
+        judge = best(bounds.contenders, rows.correct, confidence)
+    elif method in bounds.possible:
+        judge = bounds.possible[method](rows.correct, confidence)
     else:
-        possible = ", ".join(found.made) or "none"
-        raise InputError(f"method {method} cannot judge: {found.withheld[method]}. Possible here: {possible}")
+        possible = ", ".join(bounds.possible) or "none"
+        raise InputError(
+            f"method {method} cannot judge: {bounds.withheld[method]}. Possible here: {possible}"
+        )
     judge = replace(judge, judges=True)
-    others = [make(rows.correct, confidence) for name, make in found.made.items() if name != judge.method]
+    others = [
+        make(rows.correct, confidence) for name, make in bounds.possible.items() if name != judge.method
+    ]
     return judge, others
 
 
@@ -250,9 +248,9 @@ def _warnings(
         not_alike(alike),
         untested,
         f"{judge.method} holds only in the limit of many labels, and {len(rows)} are not many"
-        if judge.method in ASYMPTOTIC and len(rows) < FEW
+        if judge.validity == "asymptotic" and len(rows) < FEW
         else f"{judge.method} holds only in the limit of many labels"
-        if judge.method in ASYMPTOTIC
+        if judge.validity == "asymptotic"
         else None,
         "no labelled row is right: look for classes in another order, or labels of other inputs"
         if rows.wrong == len(rows)

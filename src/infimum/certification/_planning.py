@@ -12,6 +12,7 @@ from jaxtyping import Float
 from infimum._checks import Array, Real, check_kind, check_seed
 from infimum._presenting import Shown
 from infimum.bounds._bound import check_confidence
+from infimum.bounds._registry import METHODS
 from infimum.certification._levels import fit_levels
 from infimum.certification._power import check_chance, fewest_labels, labels_needed, power
 from infimum.certification._rehearsal import World, rehearsed, stopping_times
@@ -222,7 +223,6 @@ def _anytime(
 
 def _simulated(method: str, ns: list[int], reached: list[Array], draws: int) -> PlannedMethod:
     """Power at each n, made increasing, and where it passes each probability of success."""
-    from infimum.certification._candidates import ASYMPTOTIC
     from infimum.estimators._isotonic import isotonic_values
 
     each = np.repeat(np.arange(len(ns)), draws)
@@ -232,7 +232,7 @@ def _simulated(method: str, ns: list[int], reached: list[Array], draws: int) -> 
     return PlannedMethod(
         method=method,
         exact=False,
-        validity="asymptotic" if method in ASYMPTOTIC else "finite-sample",
+        validity=METHODS[method].validity,
         needs=tuple(
             Need(success, *(_crossing(ns, curve + z * error, success) for z in (0.0, 2.0, -2.0)))
             for success in SUCCESSES
