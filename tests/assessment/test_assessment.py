@@ -16,7 +16,7 @@ from infimum.assessment._judging import check_method
 from infimum.bounds import Bound, confidence_floor, marginal_conformal, prediction_powered
 from infimum.conformal import LAC, RAPS, calibrate
 from infimum.estimators import recalibrated_success_level
-from infimum.manifold._sampling import Batch
+from infimum.manifold._sampling import RunningLambda
 
 STOP = Stopping("samples", max_samples=4000, batch=2000)
 
@@ -320,7 +320,7 @@ def test_classes_in_another_order_are_refused(data: dict[str, Outputs]) -> None:
 
 
 def test_interrupt_keeps_what_was_sampled(toy: Toy, data: dict[str, Outputs]) -> None:
-    def stop(batch: Batch) -> None:
+    def stop(batch: RunningLambda) -> None:
         raise KeyboardInterrupt
 
     endless = Stopping("se", tolerance=1e-9, batch=1000)

@@ -11,7 +11,7 @@ from conftest_types import Toy
 from infimum import Head, InputError, Stopping
 from infimum.conformal import Calibration, LambdaSummary, calibrate
 from infimum.manifold import Kernel, fit_gmm, fit_kernel
-from infimum.manifold._sampling import HISTORY, Batch, sample_lambda
+from infimum.manifold._sampling import HISTORY, RunningLambda, sample_lambda
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_same_seed_same_result(parts: tuple[Kernel, Head, Calibration]) -> None:
 
 
 def test_interrupt_keeps_whole_batches(parts: tuple[Kernel, Head, Calibration]) -> None:
-    def stop_after_three(batch: Batch) -> None:
+    def stop_after_three(batch: RunningLambda) -> None:
         if batch.n >= 3000:
             raise KeyboardInterrupt
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from infimum._checks import Array, Real, check_kind, check_matrix, exact_fraction
-from infimum.assessment._caveats import contradicted, warnings_about
+from infimum.assessment._caveats import assuming_alike, warnings_about
 from infimum.assessment._diagnostics.on_calibration import curves_on_calibration
 from infimum.assessment._features import features_and_head, why_no_manifold
 from infimum.assessment._identity_caveats import counted_once
@@ -30,7 +30,7 @@ from infimum.estimators._success_level import recalibrated_lambda
 from infimum.head import AnyHead, Head, HeadFunction
 from infimum.identity.labelled_sets import LabelledSets, labelled_sets
 from infimum.identity.rows import Identity, check_identity
-from infimum.manifold import Manifold, Selection, fit_moments, select_manifold
+from infimum.manifold import Manifold, ManifoldChoice, fit_moments, select_manifold
 from infimum.manifold._by_name import Bandwidth, ManifoldName, fit_manifold, without_effect
 from infimum.manifold._fidelity import Fidelity
 from infimum.manifold._held_out import drawn_by_weight, held_out_fidelity
@@ -177,7 +177,7 @@ def assess(
     logger.info("scored %d operation inputs: λ %.4f", real.n, real.value)
 
     law: Manifold | None = None
-    selection: Selection | None = None
+    selection: ManifoldChoice | None = None
     likeness: Fidelity | None = None
     estimate, interrupted, manifold_lambda, samples = on_operation, False, None, None
     if source is None:
@@ -246,7 +246,7 @@ def assess(
     if found.right is not None and found.independent and operation.weights is None:
         right = labelled.correct
         measured = measured_beside(found.right, found.independent, int(right.sum()), len(right))
-    certified = contradicted(certified, found.alike, measured)
+    certified = assuming_alike(certified, found.alike, measured)
     few = few_wrong(calibration.correct[calibration_rows(conformal, len(calibration))])
     if few is not None:
         notes.append(few)

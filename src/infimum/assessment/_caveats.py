@@ -73,7 +73,7 @@ def not_alike(alike: Exchangeability | None) -> str | None:
     )
 
 
-def contradicted(
+def assuming_alike(
     bounds: tuple[Bound, ...], alike: Exchangeability | None, measured: Measured | None = None
 ) -> tuple[Bound, ...]:
     """The bounds; where calibration and operation are found to differ, with that among what they assume."""

@@ -16,8 +16,8 @@ from infimum.io.ranges import Classes, Confidence, Count, Nonnegative, Positive,
 from infimum.io.records import Document, Record
 from infimum.manifold._fidelity import Fidelity
 from infimum.manifold._manifold import ManifoldFit
-from infimum.manifold._sampling import Batch
-from infimum.manifold._selection import Selection
+from infimum.manifold._sampling import RunningLambda
+from infimum.manifold._selection import ManifoldChoice
 from infimum.shift import Exchangeability
 from infimum.shift._measured import Measured
 
@@ -39,7 +39,7 @@ class LambdaEstimate(Record):
     never_singleton: Probability
     converged: bool = True
     stopping: dict[str, Any] | None = None
-    history: tuple[Batch, ...] = ()
+    history: tuple[RunningLambda, ...] = ()
     weighted: bool = False
 
 
@@ -112,7 +112,7 @@ class Assessment(Document, Saved):
     pearson: Signed | None = None
     target: Target | None = None
     manifold: dict[str, Any] | None = None
-    selection: Selection | None = None
+    selection: ManifoldChoice | None = None
     exchangeability: Exchangeability | None = None
     step: str = "exact"
     empty: str = "argmax"

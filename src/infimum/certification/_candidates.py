@@ -16,7 +16,7 @@ from infimum.bounds._label_errors import LabelErrors
 from infimum.bounds._registry import METHODS, Evidence, Need
 from infimum.certification._design import Design
 from infimum.certification._labelled import Labelled
-from infimum.certification._levels import Levels, fit_levels
+from infimum.certification._levels import fit_levels
 from infimum.conformal import Calibration, Margin, calibrate
 from infimum.errors import InputError
 from infimum.identity.rows import Identity
@@ -182,7 +182,7 @@ def _from_levels(
     if why is not None or operation is None or calibration is None or rows.outputs is None:
         bounds.withhold(str(why), names)
         return evidence
-    model: Levels = fit_levels(calibration)
+    model = fit_levels(calibration)
     labelled = model.of(rows.outputs)
     unlabelled = model.of(operation, first_row=len(rows))[
         unlabelled_rows([rows.outputs], operation, identity)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from infimum._checks import Real, check_kind, check_seed, exact_fraction
-from infimum.assessment._caveats import FEW, contradicted, not_alike
+from infimum.assessment._caveats import FEW, assuming_alike, not_alike
 from infimum.assessment._identity_caveats import copies_left_out, may_be_shared, may_repeat, refuted_ids
 from infimum.assessment._results import Target
 from infimum.bounds import Bound, best, clopper_pearson_per_class
@@ -128,7 +128,7 @@ def certify(
         target=Target(wanted, confidence, judge.value >= wanted, judge.method),
         n=len(rows),
         wrong=rows.wrong,
-        bounds=contradicted((judge, *others), alike),
+        bounds=assuming_alike((judge, *others), alike),
         per_class=together,
         withheld=bounds.withheld,
         exchangeability=alike,

@@ -14,7 +14,7 @@ from infimum._presenting import Shown
 from infimum.bounds._bound import check_confidence
 from infimum.bounds._registry import METHODS
 from infimum.certification._levels import fit_levels
-from infimum.certification._power import check_chance, fewest_labels, labels_needed, power
+from infimum.certification._power import check_chance, fewest_labels, power, sample_size
 from infimum.certification._rehearsal import World, rehearsed, stopping_times
 from infimum.conformal import Calibration
 from infimum.errors import InputError
@@ -175,7 +175,7 @@ def _grid(needed: list[int]) -> list[int]:
 
 def _clopper_pearson(target: float, confidence: float, expected: float) -> PlannedMethod:
     """Exact figures, and both ends of every tooth of the curve."""
-    found = [labels_needed(success, target, expected, confidence) for success in SUCCESSES]
+    found = [sample_size(success, target, expected, confidence) for success in SUCCESSES]
     most = 2 * found[-1].always
     starts = fewest_labels(np.arange(math.ceil(most * (1.0 - target)) + 2), target, confidence)
     ns = np.unique(np.concatenate([starts, starts - 1]))

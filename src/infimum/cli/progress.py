@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from infimum._rounding import floor4
 
 if TYPE_CHECKING:
-    from infimum.manifold._sampling import Batch
+    from infimum.manifold._sampling import RunningLambda
 
 
 @contextmanager
 def assessing_progress(
     quiet: bool,
-) -> Iterator[tuple[Callable[[Batch], None] | None, Callable[[int, int | None], None] | None]]:
+) -> Iterator[tuple[Callable[[RunningLambda], None] | None, Callable[[int, int | None], None] | None]]:
     """Yield the callbacks to hand to `assess` and to a stream, or None for both when nothing is to be shown."""
     from rich.console import Console
 
@@ -29,7 +29,7 @@ def assessing_progress(
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("reading and scoring")
 
-        def show(batch: Batch) -> None:
+        def show(batch: RunningLambda) -> None:
             progress.update(
                 task,
                 description=f"sampling: {batch.n:,} samples, λ {floor4(batch.value)} ± {batch.standard_error:.4f}",

@@ -9,8 +9,8 @@ from infimum.manifold._kernel import Kernel, fit_kernel
 from infimum.manifold._manifold import Manifold, ManifoldFit
 from infimum.manifold._moments import ClassMoments
 from infimum.manifold._neighbors import Neighbors, fit_neighbors
-from infimum.manifold._sampling import Stopping, sample_lambda
-from infimum.manifold._selection import Candidate, Selection, select_manifold
+from infimum.manifold._sampling import RunningLambda, SampledLambda, Stopping, sample_lambda
+from infimum.manifold._selection import Candidate, ManifoldChoice, select_manifold
 from infimum.manifold._tree import fit_tree
 
 __all__ = [
@@ -22,9 +22,11 @@ __all__ = [
     "GaussianMixture",
     "Kernel",
     "Manifold",
+    "ManifoldChoice",
     "ManifoldFit",
     "Neighbors",
-    "Selection",
+    "RunningLambda",
+    "SampledLambda",
     "Stopping",
     "choose_bandwidth",
     "fidelity",

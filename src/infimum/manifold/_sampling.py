@@ -22,7 +22,7 @@ from infimum.manifold._manifold import Manifold
 
 Rule = Literal["se", "difference", "samples", "time"]
 Draw = Literal["independent", "sobol"]
-Progress = Callable[["Batch"], None]
+Progress = Callable[["RunningLambda"], None]
 
 REPLICATES = 8
 """Sobol batches before the rule "se" may end: the error is seen between them only."""
@@ -71,7 +71,7 @@ class Stopping:
 
 
 @dataclass(frozen=True)
-class Batch(Record):
+class RunningLambda(Record):
     """λ after so many samples, and the sampling part of its standard error."""
 
     n: Count
@@ -80,7 +80,7 @@ class Batch(Record):
 
 
 @dataclass(frozen=True)
-class Sampling:
+class SampledLambda:
     """What a sampling run gave; `interrupted` when Ctrl-C ended it, which is not `converged`.
 
     `sampling_error` is the sampling part of λ's standard error: by the summary's formula for independent samples,
@@ -90,7 +90,7 @@ class Sampling:
     summary: LambdaSummary
     sampling_error: float
     stopping: Stopping
-    history: tuple[Batch, ...]
+    history: tuple[RunningLambda, ...]
     converged: bool
     interrupted: bool = False
 
@@ -105,7 +105,7 @@ def sample_lambda(
     empty: Empty = "argmax",
     progress: Progress | None = None,
     draw: Draw = "independent",
-) -> Sampling:
+) -> SampledLambda:
     """λ over samples of the manifold; same seed, same result. A linear head is sampled behind, in logit space.
 
     `draw="sobol"` takes batches of scrambled Sobol points (their number rounded down to a power of two) instead of
@@ -133,7 +133,7 @@ def sample_lambda(
     law = manifold.push_forward(head) if isinstance(head, Head) else manifold
     rng = np.random.default_rng(np.random.SeedSequence(check_seed(seed), spawn_key=(0x5A,)))
     summary = LambdaSummary(calibration.n, step, empty)
-    history: list[Batch] = []
+    history: list[RunningLambda] = []
     began = time.monotonic()
     converged = interrupted = False
     every, batches, last = 1, 0, np.inf
@@ -147,7 +147,7 @@ def sample_lambda(
             spread.add(batch)
             batches += 1
             error = spread.error if draw == "sobol" else summary.sampling_error
-            now = Batch(summary.n, summary.value, error)
+            now = RunningLambda(summary.n, summary.value, error)
             enough = batches >= (REPLICATES if draw == "sobol" else 2)
             converged = _holds(stopping, now, last, enough, batches, time.monotonic() - began)
             last = now.value
@@ -165,7 +165,7 @@ def sample_lambda(
         if summary.n == 0:
             raise
     error = spread.error if draw == "sobol" else summary.sampling_error
-    return Sampling(summary, error, stopping, tuple(history), converged and not interrupted, interrupted)
+    return SampledLambda(summary, error, stopping, tuple(history), converged and not interrupted, interrupted)
 
 
 def _batches(
@@ -211,7 +211,9 @@ class _Spread:
         return min(0.5, float(np.sqrt(square) * stdtrit(free, 0.975) / ndtri(0.975)))
 
 
-def _holds(stopping: Stopping, now: Batch, last: float, enough: bool, batches: int, seconds: float) -> bool:
+def _holds(
+    stopping: Stopping, now: RunningLambda, last: float, enough: bool, batches: int, seconds: float
+) -> bool:
     if stopping.rule == "se":
         return enough and now.standard_error <= stopping.tolerance
     if stopping.rule == "difference":

@@ -103,7 +103,7 @@ class Candidate(Record):
 
 
 @dataclass(frozen=True)
-class Selection(Record):
+class ManifoldChoice(Record):
     """Which manifold was `chosen` and `why`; the `candidates`, tried on `n` features, none where nothing was tried."""
 
     chosen: str
@@ -114,7 +114,7 @@ class Selection(Record):
 
 def select_manifold(
     features: Float[np.ndarray, "m d"], head: AnyHead, calibration: Calibration, seed: int = 0
-) -> tuple[Manifold, Selection]:
+) -> tuple[Manifold, ManifoldChoice]:
     """The manifold that held-out features choose, fitted to all features (m, d), and the table of candidates.
 
     An estimate, with no guarantee; for λ itself the kernel was at least as good on the networks of the study. The
@@ -138,7 +138,7 @@ def select_manifold(
     logits = head.logits(x)
     trial = _Trial.of(x, logits, head, calibration, check_seed(seed))
     if isinstance(trial, str):
-        return fit_candidate(DEFAULT, x, head), Selection(DEFAULT, f"the default, untried: {trial}")
+        return fit_candidate(DEFAULT, x, head), ManifoldChoice(DEFAULT, f"the default, untried: {trial}")
     found = []
     for name in CANDIDATES:
         dear = name == "gmm" and len(x) * len(np.unique(logits.argmax(axis=1))) * x.shape[1] ** 2 > DEAREST
@@ -148,7 +148,7 @@ def select_manifold(
         logger.info("manifold %s: %s", name, found[-1].verdict)
     passed = [candidate for candidate in found if candidate.passed]
     chosen = max(passed, key=_likelihood).name if passed else DEFAULT
-    selection = Selection(chosen, _why(passed, chosen), tuple(found), len(trial.x))
+    selection = ManifoldChoice(chosen, _why(passed, chosen), tuple(found), len(trial.x))
     return fit_candidate(chosen, x, head), selection
 
 

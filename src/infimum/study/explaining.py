@@ -15,7 +15,7 @@ from infimum.manifold import Manifold, fit_gmm, fit_kernel
 from infimum.manifold._sampling import sample_lambda
 from infimum.monitor import RegionMap
 from infimum.study.measuring import FIDELITY, Repetition, prepare
-from infimum.study.stages import Measured, Stage, law, outputs
+from infimum.study.stages import Stage, StageOutputs, law, outputs
 
 FROM_MEANS = "mixture, EM from class means alone"
 FROM_CLASSES = "mixture, EM from class weights, means and covariances"
@@ -49,7 +49,7 @@ def _kept(stage: Stage, name: str, make: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _manifolds(stage: Stage, measured: Measured, rep: Repetition) -> list[dict[str, Any]]:
+def _manifolds(stage: Stage, measured: StageOutputs, rep: Repetition) -> list[dict[str, Any]]:
     features = measured.manifold["fidelity"]
     predicted = measured.head.logits(features).argmax(axis=1)
     laws: dict[str, Manifold] = {
@@ -86,7 +86,7 @@ def _manifolds(stage: Stage, measured: Measured, rep: Repetition) -> list[dict[s
     return rows
 
 
-def _region_maps(stage: Stage, measured: Measured, rep: Repetition) -> list[dict[str, Any]]:
+def _region_maps(stage: Stage, measured: StageOutputs, rep: Repetition) -> list[dict[str, Any]]:
     rng = np.random.default_rng([stage.seed, 0x3A9])
     samples = law(stage, measured, FIDELITY).sample(MAP_SAMPLES, rng)
     counts = rep.conformal.top_two(measured.head.logits(samples), stream="samples")
