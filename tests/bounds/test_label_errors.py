@@ -1,4 +1,4 @@
-"""Bounds of labels some of which are wrong: they hold whichever labels are wrong, and cost what METHOD §9 says."""
+"""Bounds of labels some of which are wrong: they hold whichever those are, and cost what docs/method.md §9 says."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from typing import get_args
 
 import numpy as np
 
+from infimum._arrays import effective_number
 from infimum._checks import Array, check_matrix
 from infimum.errors import InputError
 from infimum.head import AnyHead
@@ -74,8 +75,8 @@ def why_no_manifold(manifold: str | None, head: AnyHead | None, operation: Outpu
 
 
 def _enough(operation: Outputs | OutputsStream) -> bool:
-    """Whether the operation, weighted or not, counts as ENOUGH inputs: by Kish's effective number (Σw)²/Σw²."""
+    """Whether the operation, weighted or not, counts as ENOUGH inputs: by Kish's effective number."""
     if operation.weights is None:
         return len(operation) >= ENOUGH
     weights = np.asarray(operation.weights, dtype=np.float64)
-    return float(weights.sum() ** 2 / (weights**2).sum()) >= ENOUGH
+    return bool(effective_number(weights.sum(), (weights**2).sum()) >= ENOUGH)

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from scipy.special import bdtr, betaincinv, betaln, logsumexp, ndtri
 
 from infimum._checks import Real, check_labels, check_seed, check_weights
+from infimum._streams import Stream
 from infimum.bounds._bound import LABELS_RIGHT, Bound, check_confidence
 from infimum.bounds._class_profile import weighted_lower
 from infimum.bounds._clopper_pearson import binomial_lower
@@ -133,7 +134,7 @@ def _bootstrap(k: PerStratum, n: PerStratum, w: PerStratum, alpha: float, draws:
         raise InputError(f"draws must be a whole number, at least {math.ceil(5 / alpha)}, not {draws!r}")
     if not k.any():
         return 0.0
-    uniform = np.random.default_rng([check_seed(seed), 0x57]).random((draws, len(n)))
+    uniform = Stream.STRATIFIED_BOOTSTRAP.generator(check_seed(seed)).random((draws, len(n)))
     most = log_likelihood(k, n, k / n)
 
     def p_value(m: float) -> float:

@@ -1,6 +1,6 @@
 """The level that a calibration gives each input before its label is known: what helps bounds to be tight.
 
-From labelled rows: the isotonic regression of correctness on λ(x) (METHOD §5), λ(x) by the Margin score, which
+From labelled rows: the isotonic regression of correctness on λ(x) (docs/method.md §5), λ(x) by the Margin score, which
 has no random form (the levels of two inputs are independent) and ranks errors last. From a finished calibration:
 its λ(x) as it is. Levels decide the width of a bound, never its validity, if none of *its* labels made them.
 """

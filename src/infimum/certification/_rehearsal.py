@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from infimum._checks import Array
+from infimum._streams import Stream
 from infimum.bounds import allocate, strata
 from infimum.bounds._anytime import log_capital
 from infimum.bounds._registry import METHODS, Evidence, needs
@@ -69,7 +70,7 @@ def _powered(
     """Labelled and unlabelled inputs are both drawn anew from the operation inputs at hand."""
     reached = np.zeros(draws, dtype=bool)
     for i in range(draws):
-        rng = np.random.default_rng([seed, 0x991, n, i])
+        rng = Stream.PLAN_POWERED.generator(seed, n, i)
         rows = rng.integers(len(world.levels), size=n)
         correct = rng.random(n) < world.rates[rows]
         unlabelled = world.levels[rng.integers(len(world.levels), size=len(world.levels))]
@@ -85,7 +86,9 @@ def _stratified(
     sizes = allocate(n, parts.weights, parts.levels, available=world.available)
     stratum = np.repeat(np.arange(len(sizes)), sizes)
     evidence = Evidence(stratum=stratum, weights=parts.weights, rates=parts.levels, seed=seed)
-    right = np.random.default_rng([seed, 0x992, n]).binomial(sizes, world.stratum_rates, (draws, len(sizes)))
+    right = Stream.PLAN_STRATIFIED.generator(seed, n).binomial(
+        sizes, world.stratum_rates, (draws, len(sizes))
+    )
     # Counts decide, so equal ones are computed once.
     counts, which = np.unique(right, axis=0, return_inverse=True)
     place = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -111,7 +114,7 @@ def stopping_times(
     if expected == 1.0:
         return np.full(draws, float(starts[0]) if len(starts) else np.inf)
     stops = np.full(draws, np.inf)
-    rng = np.random.default_rng([seed, 0x993])
+    rng = Stream.PLAN_STOPPING.generator(seed)
     for first in range(0, draws, size := max(1, 2**20 // max(1, len(starts)))):
         rows = slice(first, min(draws, first + size))
         error_at = rng.geometric(1.0 - expected, (rows.stop - first, len(starts))).cumsum(axis=1)

@@ -18,7 +18,7 @@ from infimum.outputs._outputs import Outputs
 class ScoredOperation:
     """λ(x) of the operation inputs and, of each calibration row, how many of them it does not reach.
 
-    `exceeded` is G(s_i), the (weighted) share of the inputs whose runner-up scores above s_i (METHOD §3);
+    `exceeded` is G(s_i), the (weighted) share of the inputs whose runner-up scores above s_i (docs/method.md §3);
     `value` is λ and `error` its standard error.
     """
 

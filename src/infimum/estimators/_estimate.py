@@ -8,7 +8,9 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from infimum._arrays import effective_number
 from infimum._checks import Array, check_seed
+from infimum._streams import Stream
 from infimum.bounds import Estimate
 from infimum.errors import InputError
 from infimum.outputs._outputs import Outputs, check_one_network
@@ -64,7 +66,7 @@ def operation_error(values: Array, weights: Array | None, squared: Array | None 
     """
     w = np.ones(len(values)) if weights is None else weights
     squared = w**2 if squared is None else squared
-    effective = float(w.sum() ** 2 / squared.sum())
+    effective = float(effective_number(w.sum(), squared.sum()))
     if effective <= 1 + 1e-12:
         return 0.5
     spread = (squared * (values - np.average(values, weights=w)) ** 2).sum() / w.sum() ** 2
@@ -85,6 +87,6 @@ def standard_error(
     rows). Given the fit, the estimate is a mean of `values` (m,) over the operation, whose bootstrap standard
     error has a closed form: no need to draw a million rows 200 times.
     """
-    rng = np.random.default_rng([seed, 0xB007])
+    rng = Stream.BOOTSTRAP.generator(seed)
     replicates = [refit(np.bincount(rng.integers(n, size=n), minlength=n)) for _ in range(REPLICATES)]
     return math.hypot(float(np.std(replicates, ddof=1)), operation_error(values, weights, squared))

@@ -30,8 +30,8 @@ class ConformalReliability(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         only calibrates, on all rows it is given, which must be unseen by training. Otherwise a clone is fitted
         to one part of the rows and calibrated on the other.
     conformity_score
-        Score by name, under MAPIE's name of it: `score` is a method of every classifier. The default "lac" has no random form, so that the level of an input does not
-        depend on the rows beside it.
+        Score by name, under MAPIE's name of it: `score` is a method of every classifier. The default "lac"
+        has no random form, so that the level of an input does not depend on the rows beside it.
     calibration_size
         Share of the rows to calibrate on, in (0, 1), where the estimator is not frozen; the split is stratified.
     confidence

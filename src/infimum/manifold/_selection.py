@@ -29,6 +29,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from infimum._checks import Array, check_kind, check_matrix, check_seed
+from infimum._streams import Stream
 from infimum.conformal import Calibration, LambdaSummary
 from infimum.conformal._summary import calibration_error_of_difference
 from infimum.errors import InputError
@@ -180,7 +181,7 @@ class _Trial:
         """The trial, or why there is none."""
         if not isinstance(head, Head):
             return "the head is not linear, so no candidate has a density of logits"
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0x5E1,)))
+        rng = Stream.CHOICE_FOLDS.generator(seed)
         if len(x) > MOST:
             rows = np.sort(rng.choice(len(x), MOST, replace=False))
             x, logits = x[rows], logits[rows]
@@ -198,7 +199,7 @@ class _Trial:
 
     def judged(self, name: str) -> Candidate:
         """Fitted to three quarters and judged on the fourth, four times."""
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(0x5E2,)))
+        rng = Stream.CHOICE_SAMPLES.generator(self.seed)
         to_directions = self.directions.behind(self.head)
         drawn = LambdaSummary(self.calibration.n)
         densities, collapsed = [], False

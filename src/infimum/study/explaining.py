@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from infimum._streams import Stream
 from infimum.conformal import LambdaSummary
 from infimum.conformal._success import levels_of
 from infimum.io.replacing import write_bytes
@@ -87,7 +88,7 @@ def _manifolds(stage: Stage, measured: StageOutputs, rep: Repetition) -> list[di
 
 
 def _region_maps(stage: Stage, measured: StageOutputs, rep: Repetition) -> list[dict[str, Any]]:
-    rng = np.random.default_rng([stage.seed, 0x3A9])
+    rng = Stream.STUDY_REGION_MAP.generator(stage.seed)
     samples = law(stage, measured, FIDELITY).sample(MAP_SAMPLES, rng)
     counts = rep.conformal.top_two(measured.head.logits(samples), stream="samples")
     levels = levels_of(counts.count_top, counts.count_second, rep.conformal.n, FIDELITY.step)
