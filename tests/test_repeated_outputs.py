@@ -15,7 +15,8 @@ from infimum.bounds import (
     clopper_pearson,
     clopper_pearson_per_class,
 )
-from infimum.certification._candidates import stratified_bound
+from infimum.bounds._registry import METHODS, Evidence
+from infimum.certification._candidates import in_strata
 from infimum.certification._design import Design
 from infimum.certification._selection import select
 from infimum.shift import _two_sample as two_sample
@@ -59,7 +60,10 @@ def test_labels_drawn_in_strata(method: str) -> None:
         strata, at, stratum = np.unique(drawn.stratum, return_index=True, return_inverse=True)
         assert len(strata) > 1
         design = Design(stratum, drawn.stratum_weight[at])
-        missed += stratified_bound(design, method, seed, ops.correct[drawn.row], 0.95).value > ops.accuracy
+        missed += (
+            METHODS[method].bound(in_strata(design, Evidence(seed=seed)), ops.correct[drawn.row], 0.95).value
+            > ops.accuracy
+        )
     assert missed <= most(draws)
 
 

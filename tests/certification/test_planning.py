@@ -13,7 +13,7 @@ from conftest_types import Toy
 from infimum import InputError, Outputs
 from infimum.bounds import anytime
 from infimum.certification._planning import SUCCESSES, Plan, plan
-from infimum.certification._power import labels_needed, power
+from infimum.certification._power import power, sample_size
 from infimum.certification._rehearsal import World, moved, rehearsed, stopping_times
 from infimum.report.power_curve import to_svg
 
@@ -28,7 +28,7 @@ def test_exact_part() -> None:
     made = plan(target=0.95, expected=0.99)
     first = made.methods[0]
     for need, success in zip(first.needs, SUCCESSES, strict=True):
-        assert (need.low, need.labels) == labels_needed(success, 0.95, 0.99)
+        assert (need.low, need.labels) == sample_size(success, 0.95, 0.99)
     np.testing.assert_allclose(first.power, power(np.array(first.n), 0.95, 0.99))
     assert [m.method for m in made.methods] == ["clopper_pearson", "anytime"]
     assert plan(target=0.95, expected=0.99) == made

@@ -33,7 +33,7 @@ def here(toy: Toy, tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.savez(folder / "feats.npz", features=toy.features(200, rng))
     (folder / "deep.json").write_text("[" * 200_000)
     (folder / "nan.json").write_text('{"schema": NaN}')
-    (folder / "part.json").write_text('{"schema": "infimum/assessment/1"}')
+    (folder / "part.json").write_text('{"schema": "infimum/assessment/2"}')
     return folder
 
 

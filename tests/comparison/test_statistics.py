@@ -151,7 +151,7 @@ def test_no_spread_settles_nothing() -> None:
 
 
 def test_exceeded_is_the_share_of_runners_up_above(toy: Toy) -> None:
-    """G(s_i), by scoring every pair: 1 − λ is the mean over calibration rows and inputs (METHOD §3)."""
+    """G(s_i), by scoring every pair: 1 − λ is the mean over calibration rows and inputs (docs/method.md §3)."""
     rng = np.random.default_rng(5)
     cal, ops = toy.outputs(30, rng), toy.outputs(50, rng)
     found = levels_by(cal, ops, LAC(), False, 0)

@@ -7,20 +7,20 @@ import json
 import numpy as np
 import pytest
 from conftest_types import Toy
+from infimum.manifold._by_name import fit_manifold
 from scipy.stats import multivariate_normal
 
 from infimum import Head, InputError
 from infimum.conformal import Calibration, LambdaSummary, calibrate
 from infimum.head import HeadFunction
 from infimum.manifold import (
-    Selection,
+    ManifoldChoice,
     fit_class_gaussians,
     fit_gmm,
     log_density,
     select_manifold,
 )
 from infimum.manifold import _selection as selection
-from infimum.manifold._by_name import fit_manifold
 from infimum.manifold._selection import CANDIDATES, DEFAULT, FAR, _Directions, _Trial
 
 
@@ -61,7 +61,7 @@ def test_the_chosen_one_has_the_largest_likelihood_of_those_whose_lambda_passes(
     assert same == found
     rngs = np.random.default_rng(1), np.random.default_rng(1)
     np.testing.assert_array_equal(law.sample(9, rngs[0]), again.sample(9, rngs[1]))
-    assert Selection.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert ManifoldChoice.from_dict(json.loads(json.dumps(found.to_dict()))) == found
 
 
 def test_a_manifold_whose_lambda_is_off_is_dropped_though_its_likelihood_is_largest(

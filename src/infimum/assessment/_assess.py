@@ -18,7 +18,6 @@ from infimum.assessment._results import Assessment, CalibrationFacts, LambdaEsti
 from infimum.assessment._sampled import Sampled, sampled
 from infimum.assessment._scan import Scan, scan
 from infimum.assessment._stream_features import StreamFeatures
-from infimum.bounds import Estimate
 from infimum.bounds._judges import Judge
 from infimum.conformal import Calibration, Score, calibrate
 from infimum.conformal._left_out import calibration_rows
@@ -200,9 +199,12 @@ def _said(
         n=real.n,
         effective_n=real.effective_n,
         never_singleton=real.never_singleton,
+        weighted=found.weighted,
     )
     estimate = on_operation if drawn.estimate is None else drawn.estimate
-    recalibrated = recalibrated_lambda(conformal, calibration, real, asked.seed)
+    success = None
+    if found.accuracy is not None and found.n_correct is not None:
+        success = Success(found.accuracy, found.n, found.n_correct)
     return Assessment(
         network=name,
         n_classes=calibration.n_classes,
@@ -212,9 +214,7 @@ def _said(
         lambda_=estimate,
         lambda_operation=on_operation,
         certified=verdict.certified,
-        estimates=(
-            Estimate(recalibrated.value, recalibrated.method, recalibrated.note, recalibrated.standard_error),
-        ),
+        estimates=(recalibrated_lambda(conformal, calibration, real, asked.seed),),
         target=verdict.target,
         manifold=None if drawn.fit is None else drawn.fit.to_dict(),
         selection=drawn.selection,
@@ -248,7 +248,7 @@ def _said(
         else curves_on_calibration(
             conformal, calibration, asked.levels.step, asked.levels.empty, asked.target
         ),
-        success=None if found.accuracy is None else Success(found.accuracy, found.n),
+        success=success,
         measured=verdict.measured,
         correct=found.correct,
         incorrect=found.incorrect,

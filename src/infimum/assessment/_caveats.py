@@ -62,7 +62,7 @@ def warnings_about(
     return those(found)
 
 
-def contradicted(
+def assuming_alike(
     bounds: tuple[Bound, ...], alike: Exchangeability | None, measured: Measured | None = None
 ) -> tuple[Bound, ...]:
     """The bounds; where calibration and operation are found to differ, with that among what they assume."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from infimum._arrays import effective_number
 from infimum._checks import Array, check_matrix
 from infimum.errors import InputError
 from infimum.head import AnyHead
@@ -72,8 +73,8 @@ def why_no_manifold(
 
 
 def _enough(operation: Outputs | OutputsStream) -> bool:
-    """Whether the operation, weighted or not, counts as ENOUGH inputs: by Kish's effective number (Σw)²/Σw²."""
+    """Whether the operation, weighted or not, counts as ENOUGH inputs: by Kish's effective number."""
     if operation.weights is None:
         return len(operation) >= ENOUGH
     weights = np.asarray(operation.weights, dtype=np.float64)
-    return float(weights.sum() ** 2 / (weights**2).sum()) >= ENOUGH
+    return bool(effective_number(weights.sum(), (weights**2).sum()) >= ENOUGH)

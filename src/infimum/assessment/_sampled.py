@@ -18,7 +18,7 @@ from infimum.conformal import Calibration, LambdaSummary
 from infimum.errors import InputError
 from infimum.head import AnyHead
 from infimum.io.findings import Finding, note
-from infimum.manifold import Manifold, Selection, fit_moments, select_manifold
+from infimum.manifold import Manifold, ManifoldChoice, fit_moments, select_manifold
 from infimum.manifold._fidelity import Fidelity
 from infimum.manifold._held_out import drawn_by_weight, held_out_fidelity
 from infimum.manifold._manifold import ManifoldFit
@@ -39,7 +39,7 @@ class Sampled:
     """
 
     fit: ManifoldFit | None = None
-    selection: Selection | None = None
+    selection: ManifoldChoice | None = None
     fidelity: Fidelity | None = None
     estimate: LambdaEstimate | None = None
     levels: tuple[Array, Array] | None = None
@@ -120,7 +120,7 @@ def _features(
 
 def _fitted(
     asked: Asked, features: _Features, conformal: Calibration
-) -> tuple[Manifold, Selection | None, Fidelity | None, list[Finding]]:
+) -> tuple[Manifold, ManifoldChoice | None, Fidelity | None, list[Finding]]:
     """The law of all features, how it was chosen, how near that of half comes to the rest, and what was found."""
     rows, head = features.drawn(asked.seed), features.head
     kind = Kernel() if asked.manifold is None else asked.manifold
@@ -134,7 +134,7 @@ def _fitted(
         def fit(some: Array) -> Manifold:
             return fit_candidate(selection.chosen, some, head)
 
-        chosen: Selection | None = selection
+        chosen: ManifoldChoice | None = selection
     else:
 
         def fit(some: Array) -> Manifold:

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Int
 
 from infimum._checks import Array, check_matrix
+from infimum._streams import Stream
 from infimum.head import AnyHead
 from infimum.io.findings import Finding, note
 from infimum.manifold._class_gaussians import SCATTER
@@ -96,7 +97,7 @@ def rows_kept(n: int, width: int, weights: Array | None, seed: int) -> Int[np.nd
     most = max(1, min(ROWS, NUMBERS // width))
     if n <= most:
         return np.arange(n)
-    rng = np.random.default_rng([seed, 0xFEA])
+    rng = Stream.KEPT_FEATURES.generator(seed)
     if weights is None:
         return np.sort(rng.choice(n, most, replace=False, shuffle=False))
     of_weight = np.flatnonzero(weights)

@@ -7,6 +7,7 @@ from typing import Any
 
 from infimum.assessment._results import Target
 from infimum.bounds import Bound
+from infimum.bounds._bound import check_judge
 from infimum.errors import InputError
 from infimum.io.faces import Shown
 from infimum.io.findings import Finding
@@ -38,8 +39,7 @@ class Certificate(Document, Shown):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.bounds:
-            raise InputError("bounds is empty: a certificate has the bound that judges")
+        check_judge(self.bounds, "bounds")
         if self.wrong > self.n:
             raise InputError(f"wrong is {self.wrong}, but there are {self.n} labelled rows")
 

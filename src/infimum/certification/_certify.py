@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from infimum._checks import Real, check_kind, check_seed, exact_fraction
-from infimum.assessment._caveats import contradicted
+from infimum.assessment._caveats import assuming_alike
 from infimum.assessment._results import Target
 from infimum.bounds import Bound, best, clopper_pearson_per_class
 from infimum.bounds._bound import check_confidence
 from infimum.bounds._label_errors import BY_CLASS, LabelErrors
-from infimum.certification._candidates import ASYMPTOTIC, METHODS, Candidates, candidates
+from infimum.bounds._registry import METHODS
+from infimum.certification._candidates import Candidates, candidates
 from infimum.certification._certificate import Certificate
 from infimum.certification._draw import likeness_in_strata
 from infimum.certification._labelled import Labelled
@@ -110,8 +111,8 @@ def certify(
     if method is not None and method not in (*METHODS, AUTO):
         raise InputError(f"method must be one of {', '.join(METHODS)} or {AUTO}, not {method!r}")
     again = _check_together(rows, operation, calibration, identity)
-    found = candidates(rows, operation, calibration, profile, seed, identity, errors)
-    judge, others = _judge(found, rows, method, profile is not None, confidence)
+    bounds = candidates(rows, operation, calibration, profile, seed, identity, errors)
+    judge, others = _judge(bounds, rows, method, confidence)
     alike, untested = None, None
     if operation is not None and rows.design is not None:
         alike, untested = likeness_in_strata(rows, operation, calibration, seed)
@@ -125,9 +126,9 @@ def certify(
         target=Target(wanted, confidence, judge.value >= wanted, judge.method),
         n=len(rows),
         wrong=rows.wrong,
-        bounds=contradicted((judge, *others), alike),
+        bounds=assuming_alike((judge, *others), alike),
         per_class=together,
-        withheld=found.withheld,
+        withheld=bounds.withheld,
         exchangeability=alike,
         findings=_findings(rows, operation, calibration, judge, alike, again, untested),
         provenance=made_with(seed, method=method or "default"),
@@ -161,25 +162,23 @@ def _check_together(
 
 
 def _judge(
-    found: Candidates, rows: Labelled, method: str | None, profiled: bool, confidence: float
+    bounds: Candidates, rows: Labelled, method: str | None, confidence: float
 ) -> tuple[Bound, list[Bound]]:
     """The bound that decides, and all others; which one decides does not depend on the labels."""
-    if method is None:
-        method = (
-            "stratified_chernoff"
-            if rows.design is not None
-            else "class_profile"
-            if profiled
-            else "clopper_pearson"
-        )
+    method = bounds.default if method is None else method
     if method == AUTO:
-        judge = best(found.contenders, rows.correct, confidence)
-    elif method in found.made:
-        judge = found.made[method](rows.correct, confidence)
+        judge = best(bounds.contenders, rows.correct, confidence)
+    elif method in bounds.possible:
+        judge = bounds.possible[method](rows.correct, confidence)
     else:
-        possible = ", ".join(found.made) or "none"
-        raise InputError(f"method {method} cannot judge: {found.withheld[method]}. Possible here: {possible}")
-    others = [make(rows.correct, confidence) for name, make in found.made.items() if name != judge.method]
+        possible = ", ".join(bounds.possible) or "none"
+        raise InputError(
+            f"method {method} cannot judge: {bounds.withheld[method]}. Possible here: {possible}"
+        )
+    judge = replace(judge, judges=True)
+    others = [
+        make(rows.correct, confidence) for name, make in bounds.possible.items() if name != judge.method
+    ]
     return judge, others
 
 
@@ -237,7 +236,7 @@ def _findings(
     untested: Finding | None,
 ) -> tuple[Finding, ...]:
     asymptotic = None
-    if judge.method in ASYMPTOTIC:
+    if judge.validity == "asymptotic":
         asymptotic = warning("asymptotic", method=judge.method, few=len(rows) if len(rows) < FEW else None)
     weighted = operation is not None and operation.weights is not None
     return those(

@@ -11,8 +11,9 @@ from jaxtyping import Float
 
 from infimum._checks import Array, Real, check_kind, check_seed
 from infimum.bounds._bound import check_confidence
+from infimum.bounds._registry import METHODS
 from infimum.certification._levels import fit_levels
-from infimum.certification._power import check_chance, fewest_labels, labels_needed, power
+from infimum.certification._power import check_chance, fewest_labels, power, sample_size
 from infimum.certification._rehearsal import World, rehearsed, stopping_times
 from infimum.conformal import Calibration
 from infimum.errors import InputError
@@ -171,7 +172,7 @@ def _grid(needed: list[int]) -> list[int]:
 
 def _clopper_pearson(target: float, confidence: float, expected: float) -> PlannedMethod:
     """Exact figures, and both ends of every tooth of the curve."""
-    found = [labels_needed(success, target, expected, confidence) for success in SUCCESSES]
+    found = [sample_size(success, target, expected, confidence) for success in SUCCESSES]
     most = 2 * found[-1].always
     starts = fewest_labels(np.arange(math.ceil(most * (1.0 - target)) + 2), target, confidence)
     ns = np.unique(np.concatenate([starts, starts - 1]))
@@ -219,7 +220,6 @@ def _anytime(
 
 def _simulated(method: str, ns: list[int], reached: list[Array], draws: int) -> PlannedMethod:
     """Power at each n, made increasing, and where it passes each probability of success."""
-    from infimum.certification._candidates import ASYMPTOTIC
     from infimum.estimators._isotonic import isotonic_values
 
     each = np.repeat(np.arange(len(ns)), draws)
@@ -229,7 +229,7 @@ def _simulated(method: str, ns: list[int], reached: list[Array], draws: int) -> 
     return PlannedMethod(
         method=method,
         exact=False,
-        validity="asymptotic" if method in ASYMPTOTIC else "finite-sample",
+        validity=METHODS[method].validity,
         needs=tuple(
             Need(success, *(_crossing(ns, curve + z * error, success) for z in (0.0, 2.0, -2.0)))
             for success in SUCCESSES

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from infimum._checks import Array, check_seed
+from infimum._streams import Stream
 from infimum.bounds import allocate, strata
 from infimum.certification._design import COLUMNS, sealed_table
 from infimum.certification._draw import pool_of
@@ -121,7 +122,7 @@ def select(
     size = np.bincount(stratum, minlength=len(parts.weights))
     number = allocate(n_labels, parts.weights, parts.levels, available=size)
 
-    rng = np.random.default_rng([seed, 0x5E1])
+    rng = Stream.LABELS_TO_BUY.generator(seed)
     rows, place = [], []
     for s, n in enumerate(number.tolist()):
         rows.append(rng.permutation(np.flatnonzero(stratum == s))[:n])

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from infimum._checks import Real, check_kind
 from infimum.assessment._results import Assessment
 from infimum.bounds._bound import check_confidence
-from infimum.bounds._clopper_pearson import successes_of
 from infimum.bounds._label_errors import LabelErrors
 from infimum.comparison._inputs import check_names, check_same, different_assessments, unchecked_assessments
 from infimum.comparison._ranking import PairTest, Test, assembled, certified
@@ -82,17 +81,15 @@ def compare_assessments(
 
 def _labelled_counts(a: Assessment) -> tuple[int, int] | None:
     """Correct and all labelled rows: of the operation where it has labels and no weights, else of the bound."""
-    unweighted = a.lambda_operation.effective_n >= a.lambda_operation.n * (1 - 1e-12)
-    if a.success is not None and unweighted:
-        return round(a.success.value * a.success.n), a.success.n
-    judge = next((bound for bound in a.certified if bound.method == "clopper_pearson"), None)
-    return None if judge is None else (successes_of(judge), judge.n)
+    if a.success is not None and not a.lambda_operation.weighted:
+        return a.success.correct, a.success.n
+    counts = [(bound.successes, bound.n) for bound in a.certified if not bound.weighted]
+    return next(((right, n) for right, n in counts if right is not None), None)
 
 
 def _label_errors(a: Assessment) -> LabelErrors | None:
     """What the assessment's bound allows for wrong labels; InputError where a count is of other rows than compared."""
-    details = a.certified[0].details
-    errors = LabelErrors(details.get("label_errors", 0), details.get("label_error_rate", 0.0))
+    errors = LabelErrors.behind(a.judge)
     if errors.count and a.success is not None:
         raise InputError(
             f"{a.network} was assessed with at most {errors.count} wrong labels among its labelled rows, and is "

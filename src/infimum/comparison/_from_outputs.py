@@ -9,7 +9,7 @@ import numpy as np
 from infimum._checks import Real, check_kind, check_seed
 from infimum.bounds._bound import check_confidence
 from infimum.comparison._inputs import check_names, check_same, different_outputs, unchecked_outputs
-from infimum.comparison._levels import Levels, levels_by
+from infimum.comparison._levels import ScoredOperation, levels_by
 from infimum.comparison._ranking import PairTest, Test, assembled, certified
 from infimum.comparison._results import Comparison, FigureName, Network
 from infimum.comparison._statistics import (
@@ -84,7 +84,7 @@ def compare(
     labelled = outputs if any(o.labels is not None for o in outputs) else calibrations
     if labelled is None:
         raise InputError("the outputs have no 'labels' and there are no calibrations: nothing to compare by")
-    scored: list[Levels] = []
+    scored: list[ScoredOperation] = []
     for own, calibration in zip(outputs, calibrations or (), strict=False):
         check_one_network(calibration, own)
         scored.append(levels_by(calibration, own, score, randomize, seed))
@@ -147,7 +147,12 @@ def _counted_once(outputs: Sequence[Outputs]) -> tuple[Sequence[Outputs], int]:
 
 
 def _network(
-    name: str, labelled: Outputs, scored: Levels | None, weighted: bool, confidence: float, networks: int
+    name: str,
+    labelled: Outputs,
+    scored: ScoredOperation | None,
+    weighted: bool,
+    confidence: float,
+    networks: int,
 ) -> Network:
     """One network's figures; those that need labels are None where it has none."""
     value, error = (None, None) if scored is None else (scored.value, scored.error)

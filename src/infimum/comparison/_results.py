@@ -84,7 +84,7 @@ class Ranking(Record):
 class Comparison(Document, Saved):
     """Networks side by side. `paired`: compared input by input; else from each network's figures alone.
 
-    `tau` is Kendall's τ_b between λ and λ* over the networks (M2, METHOD §6): 1 where λ ranks them as their
+    `tau` is Kendall's τ_b between λ and λ* over the networks (M2, docs/method.md §6): 1 where λ ranks them as their
     accuracies do; None where one of the two is missing or does not vary.
     """
 

@@ -26,7 +26,7 @@ from infimum._checks import (
     exact_fraction,
 )
 from infimum._threads import for_each
-from infimum.conformal._draws import Draws, Stream, row_draws, uniform_draws
+from infimum.conformal._draws import Draws, StreamName, row_draws, uniform_draws
 from infimum.conformal._files import read_calibration, write_calibration
 from infimum.conformal._heap import keep_freed_memory
 from infimum.conformal._ranking import CHUNK, COLUMNS_FIRST, Ranked, ranked_rows, relative_error, top_two
@@ -94,7 +94,7 @@ class Calibration(Shown):
         logits: Array,
         u: Array | None = None,
         first_row: int = 0,
-        stream: Stream = "operation",
+        stream: StreamName = "operation",
     ) -> TopTwo:
         """Predicted classes and the p-value counts of the two best labels, in chunks and without a sort.
 
@@ -143,7 +143,7 @@ class Calibration(Shown):
         empty: Empty = "argmax",
         first_row: int = 0,
     ) -> Float[np.ndarray, " n"]:
-        """Success level λ(x) of each input, in [0, n/(n+1)]: Algorithm 1 in closed form (METHOD §3).
+        """Success level λ(x) of each input, in [0, n/(n+1)]: Algorithm 1 in closed form (docs/method.md §3).
 
         `logits` (n, K); `step` is the paper's δ (None: δ → 0); `empty` says how inputs that never get a
         one-label set are read. An estimate per input, not a guarantee. Raises InputError on bad input.
@@ -247,11 +247,11 @@ class Calibration(Shown):
             return None
         return row_draws(self.seed, "operation", rows)
 
-    def draws(self, n: int, u: Array | None, first_row: int, stream: Stream) -> Draws:
+    def draws(self, n: int, u: Array | None, first_row: int, stream: StreamName) -> Draws:
         """U of each input: given, drawn by (seed, stream, row), or 1 for the deterministic score."""
         return self._draws_at(slice(0, n), None if u is None else check_draws(u, n), first_row, stream)
 
-    def _draws_at(self, rows: slice, u: Array | None, first_row: int, stream: Stream) -> Draws:
+    def _draws_at(self, rows: slice, u: Array | None, first_row: int, stream: StreamName) -> Draws:
         if not self.score.has_random_form:
             return 1
         if u is not None:

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Complex, Int
 
 from infimum._checks import Array, Real, check_labels, check_logits, check_positive, check_seed
+from infimum._streams import Stream
 from infimum.conformal._calibration import Calibration, check_draws
 from infimum.conformal._draws import Draws, uniform_draws
 from infimum.conformal._ranking import CHUNK, Ranked, ranked_rows
@@ -31,7 +32,7 @@ def calibrate(
     tuning: tuple[Array, Array] | None = None,
     seed: int = 0,
 ) -> Calibration:
-    """Calibrate on labelled inputs that the network was not trained on (METHOD §2).
+    """Calibrate on labelled inputs that the network was not trained on (docs/method.md §2).
 
     Parameters
     ----------
@@ -151,7 +152,7 @@ def true_ranks(logits: Array, labels: Array) -> Int[np.ndarray, " n"]:
 
 
 def tune_k_reg(logits: Array, labels: Array) -> int:
-    """The ⌈0.9 (n+1)⌉-th smallest rank of the true label, at most the largest (METHOD §2).
+    """The ⌈0.9 (n+1)⌉-th smallest rank of the true label, at most the largest (docs/method.md §2).
 
     >>> tune_k_reg(np.array([[2.0, 1.0], [2.0, 1.0]]), np.array([0, 1]))
     2
@@ -165,6 +166,6 @@ def set_aside(n: int, seed: int) -> tuple[Array, Array]:
     """Row numbers kept for calibration, and those set aside for tuning: a seeded split, each in order."""
     if n < 4:
         raise InputError(f"calibration has {n} rows, too few to set some aside for tuning; pass tuning rows")
-    mixed = np.random.default_rng([seed, 0x7E57]).permutation(n)
+    mixed = Stream.TUNING_SPLIT.generator(seed).permutation(n)
     k = max(1, round(TUNING_SHARE * n))
     return np.sort(mixed[k:]), np.sort(mixed[:k])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from infimum.bounds import Estimate
 from infimum.estimators._average_confidence import average_confidence, difference_of_confidences
 from infimum.estimators._calibrated_confidence import calibrated_confidence
-from infimum.estimators._estimate import Estimate, check_pair, few_wrong
+from infimum.estimators._estimate import check_pair, few_wrong
 from infimum.estimators._success_level import recalibrated_success_level, success_level
 from infimum.estimators._thresholded_confidence import thresholded_confidence
 from infimum.identity.findings import belonging, copies_left_out, ids_refuted

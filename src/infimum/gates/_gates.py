@@ -8,7 +8,8 @@ from infimum._checks import Real, exact_fraction
 from infimum._rounding import percent
 from infimum.assessment._results import Assessment
 from infimum.bounds import Bound
-from infimum.bounds._clopper_pearson import binomial_lower, labels_needed, successes_needed, successes_of
+from infimum.bounds._clopper_pearson import binomial_lower, labels_needed, successes_needed
+from infimum.bounds._label_errors import LabelErrors
 from infimum.comparison._inputs import hashes
 from infimum.errors import InputError
 from infimum.io.findings import Finding, note
@@ -63,7 +64,7 @@ def target_gate(a: Assessment) -> Gate | None:
     """
     if a.target is None:
         return None
-    bound, met = a.certified[0], a.target.met
+    bound, met = a.judge, a.target.met
     said = note(
         "target-gate",
         bound=bound.value,
@@ -91,7 +92,7 @@ def baseline_gate(a: Assessment, released: Assessment, tolerance: Real) -> Gate:
     Raises InputError where the two bounds are not of the same method and confidence.
     """
     allowed = float(exact_fraction(tolerance, "tolerance", inside=False))
-    new, old = a.certified[0], released.certified[0]
+    new, old = a.judge, released.judge
     if (new.method, new.confidence) != (old.method, old.confidence):
         raise InputError(
             f"the released bound is {old.method} at {percent(old.confidence)}, this one {new.method} at "
@@ -167,12 +168,12 @@ def false_alarm(released: Bound, n: int, tolerance: float) -> float:
     needed = successes_needed(released.value - tolerance, n, 1.0 - released.confidence)
     if needed is None:
         return 1.0
-    return float(binom.cdf(needed - 1, n, successes_of(released) / released.n))
+    return float(binom.cdf(needed - 1, n, _right(released) / released.n))
 
 
 def labels_that_would_do(bound: Bound, at_least: float) -> Finding:
     """How many labels a Clopper–Pearson bound would need at the accuracy measured."""
-    right = successes_of(bound)
+    right = _right(bound)
     accuracy, cost = right / bound.n, label_error_share(bound)
     at_least = min(1.0, at_least + cost)
     return note(
@@ -195,25 +196,32 @@ def fewest_without_errors(bound: Bound, at_least: float) -> int | None:
     >>> fewest_without_errors(clopper_pearson(np.ones(100, dtype=bool), label_errors=5), 0.9)
     103
     """
-    count, rate = (bound.details.get(name, 0) for name in ("label_errors", "label_error_rate"))
-    wanted, miss = at_least + float(rate), 1.0 - bound.confidence
+    errors = LabelErrors.behind(bound)
+    count, wanted, miss = errors.count, at_least + errors.rate, 1.0 - bound.confidence
     low = labels_needed(wanted, 1.0, bound.confidence)
     if low is None or not count:
         return low
-    high = low + int(count)
-    while float(binomial_lower(high - int(count), high, miss)) < wanted:
+    high = low + count
+    while float(binomial_lower(high - count, high, miss)) < wanted:
         low, high = high, 2 * high
     while low < high:  # the bound of n − j right of n grows with n
         middle = (low + high) // 2
-        enough = float(binomial_lower(middle - int(count), middle, miss)) >= wanted
+        enough = float(binomial_lower(middle - count, middle, miss)) >= wanted
         low, high = (low, middle) if enough else (middle + 1, high)
     return high
 
 
 def label_error_share(bound: Bound) -> float:
     """The share of labels that may be wrong, which more labels do not make smaller."""
-    count, rate = (bound.details.get(name, 0) for name in ("label_errors", "label_error_rate"))
-    return float(rate) + int(count) / bound.n
+    errors = LabelErrors.behind(bound)
+    return errors.rate + errors.count / bound.n
+
+
+def _right(bound: Bound) -> int:
+    """How many of its labelled inputs were right; InputError for a bound that was not made of their number."""
+    if bound.successes is None:
+        raise InputError(f"the {bound.method} bound does not say how many of its {bound.n} inputs were right")
+    return bound.successes
 
 
 def _same_labels(a: Assessment, b: Assessment) -> bool:

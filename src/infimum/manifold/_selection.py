@@ -30,6 +30,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from infimum._checks import Array, check_kind, check_matrix, check_seed
+from infimum._streams import Stream
 from infimum.conformal import Calibration, LambdaSummary
 from infimum.conformal._summary import calibration_error_of_difference
 from infimum.errors import InputError
@@ -110,7 +111,7 @@ class Candidate(Record):
 
 
 @dataclass(frozen=True)
-class Selection(Record):
+class ManifoldChoice(Record):
     """Which manifold was `chosen` and `why`; the `candidates`, tried on `n` features, none where nothing was tried."""
 
     chosen: str
@@ -121,7 +122,7 @@ class Selection(Record):
 
 def select_manifold(
     features: Float[np.ndarray, "m d"], head: AnyHead, calibration: Calibration, seed: int = 0
-) -> tuple[Manifold, Selection]:
+) -> tuple[Manifold, ManifoldChoice]:
     """The manifold that held-out features choose, fitted to all features (m, d), and the table of candidates.
 
     An estimate, with no guarantee; for λ itself the kernel was at least as good on the networks of the study. The
@@ -145,7 +146,7 @@ def select_manifold(
     logits = head.logits(x)
     trial = _Trial.of(x, logits, head, calibration, check_seed(seed))
     if isinstance(trial, str):
-        return fit_candidate(DEFAULT, x, head), Selection(
+        return fit_candidate(DEFAULT, x, head), ManifoldChoice(
             DEFAULT, note("manifold-untried", chosen=DEFAULT, why=trial)
         )
     found = []
@@ -156,7 +157,7 @@ def select_manifold(
     passed = [candidate for candidate in found if candidate.passed]
     chosen = max(passed, key=_likelihood).name if passed else DEFAULT
     why = note("manifold-chosen", chosen=chosen, passed=len(passed), default=DEFAULT)
-    selection = Selection(chosen, why, tuple(found), len(trial.x))
+    selection = ManifoldChoice(chosen, why, tuple(found), len(trial.x))
     return fit_candidate(chosen, x, head), selection
 
 
@@ -188,7 +189,7 @@ class _Trial:
         """The trial, or why there is none."""
         if not isinstance(head, Head):
             return "head-not-linear"
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0x5E1,)))
+        rng = Stream.CHOICE_FOLDS.generator(seed)
         if len(x) > MOST:
             rows = np.sort(rng.choice(len(x), MOST, replace=False))
             x, logits = x[rows], logits[rows]
@@ -206,7 +207,7 @@ class _Trial:
 
     def judged(self, name: str) -> Candidate:
         """Fitted to three quarters and judged on the fourth, four times."""
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(0x5E2,)))
+        rng = Stream.CHOICE_SAMPLES.generator(self.seed)
         to_directions = self.directions.behind(self.head)
         drawn = LambdaSummary(self.calibration.n)
         densities, collapsed = [], False

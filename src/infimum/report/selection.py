@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from infimum._rounding import signed
 from infimum._text import printable
-from infimum.manifold._selection import Candidate, Selection
+from infimum.manifold._selection import Candidate, ManifoldChoice
 
 HEAD = ("manifold", "λ on samples − λ held out", "log-likelihood", "verdict")
 
 
-def selection_title(s: Selection) -> str:
+def selection_title(s: ManifoldChoice) -> str:
     """What the table shows; why one was chosen is among the notes."""
     return f"Candidates of manifold auto, each judged on features that it was not fitted to ({s.n} in all)"
 
 
-def selection_rows(s: Selection) -> list[tuple[str, ...]]:
+def selection_rows(s: ManifoldChoice) -> list[tuple[str, ...]]:
     """A row per candidate under HEAD; nothing is shown of what was not computed."""
     return [
         (
@@ -43,7 +43,7 @@ def verdict(c: Candidate) -> str:
     return VERDICTS.get(c.verdict, f"not possible: {printable(c.why)}")
 
 
-def selection_table(s: Selection) -> list[str]:
+def selection_table(s: ManifoldChoice) -> list[str]:
     """Lines of the table in plain text."""
     rows = [HEAD, *selection_rows(s)]
     widths = [max(len(row[i]) for row in rows) for i in range(3)]

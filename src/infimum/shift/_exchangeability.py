@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from infimum._checks import Array, Real, check_seed, exact_fraction
+from infimum._streams import Stream
 from infimum.conformal._ranking import CHUNK, top_two
 from infimum.errors import InputError
 from infimum.identity.rows import Identity
@@ -118,7 +119,7 @@ def rows_to_compare(
     n_calibration: int, n_operation: int, weights: Array | None, seed: int, most: int = ROWS
 ) -> tuple[Int[np.ndarray, " a"], Int[np.ndarray, " b"]]:
     """Row numbers of calibration and operation that `exchangeability` compares; `weights` are the operation's."""
-    rng = np.random.default_rng([seed, 0xE8])
+    rng = Stream.COMPARED_ROWS.generator(seed)
     return _drawn_rows(n_calibration, None, most, rng), _drawn_rows(n_operation, weights, most, rng)
 
 
