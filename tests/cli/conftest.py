@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from subprocess import CompletedProcess
 
-import jaxtyping
 import pytest
 from command_line import Run, infimum_inside
-
-
-@contextmanager
-def without_type_checks() -> Iterator[None]:
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
+from type_checks import without_type_checks
 
 
 @pytest.fixture(name="infimum")
