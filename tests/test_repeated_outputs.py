@@ -31,6 +31,7 @@ def most(draws: int = DRAWS, miss: float = 0.05) -> int:
     return int(binom.ppf(1 - 1e-4, draws, miss))
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_bounds_on_labels_hold() -> None:
     misses = dict.fromkeys(("clopper_pearson", "anytime", "betting", "class_profile", "per_class"), 0)
     whole = world(200_000, 999)
