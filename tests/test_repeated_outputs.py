@@ -50,6 +50,7 @@ def test_bounds_on_labels_hold() -> None:
     assert all(count <= most() for count in misses.values()), misses
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.parametrize("method", ["stratified_chernoff", "stratified_e_process", "stratified_bonferroni"])
 def test_labels_drawn_in_strata(method: str) -> None:
     """Inputs of equal outputs share a stratum; the bound is for the success rate of the operation at hand."""
@@ -64,6 +65,7 @@ def test_labels_drawn_in_strata(method: str) -> None:
     assert missed <= most(draws)
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_the_test_of_likeness_keeps_its_level(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(two_sample, "FREQUENCIES", 16)
     rejected = sum(
@@ -75,6 +77,7 @@ def test_the_test_of_likeness_keeps_its_level(monkeypatch: pytest.MonkeyPatch) -
     assert rejected <= most()
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_gates_keep_their_level() -> None:
     """A network at .001 below the target passes in 5 % of draws at most; labels of the operation reject in 1 %."""
     passed = contradicted = 0
