@@ -32,6 +32,7 @@ def most(draws: int = DRAWS, miss: float = 0.05) -> int:
     return int(binom.ppf(1 - 1e-4, draws, miss))
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_bounds_on_labels_hold() -> None:
     misses = dict.fromkeys(("clopper_pearson", "anytime", "betting", "class_profile", "per_class"), 0)
     whole = world(200_000, 999)
@@ -50,6 +51,7 @@ def test_bounds_on_labels_hold() -> None:
     assert all(count <= most() for count in misses.values()), misses
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.parametrize("method", ["stratified_chernoff", "stratified_e_process", "stratified_bonferroni"])
 def test_labels_drawn_in_strata(method: str) -> None:
     """Inputs of equal outputs share a stratum; the bound is for the success rate of the operation at hand."""
@@ -67,6 +69,7 @@ def test_labels_drawn_in_strata(method: str) -> None:
     assert missed <= most(draws)
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_the_test_of_likeness_keeps_its_level(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(two_sample, "FREQUENCIES", 16)
     rejected = sum(
@@ -78,6 +81,7 @@ def test_the_test_of_likeness_keeps_its_level(monkeypatch: pytest.MonkeyPatch) -
     assert rejected <= most()
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_gates_keep_their_level() -> None:
     """A network at .001 below the target passes in 5 % of draws at most; labels of the operation reject in 1 %."""
     passed = contradicted = 0

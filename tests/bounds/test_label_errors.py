@@ -87,6 +87,7 @@ def test_the_figures_of_the_method() -> None:
     assert clopper_pearson(right).assumptions[-1] == LABELS_RIGHT
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_anytime_has_that_many_fewer_at_every_time() -> None:
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -120,6 +121,7 @@ def _flipped(right: np.ndarray, j: int, rng: np.random.Generator, adversarial: b
     return seen
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.parametrize("adversarial", [True, False])
 @pytest.mark.parametrize("make", [clopper_pearson, anytime])
 def test_bounds_hold_whichever_labels_are_wrong(make: object, adversarial: bool) -> None:
@@ -136,6 +138,7 @@ def test_bounds_hold_whichever_labels_are_wrong(make: object, adversarial: bool)
         assert naive > 0.2 * runs
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.parametrize("adversarial", [True, False])
 def test_a_rate_holds_whichever_labels_are_wrong(adversarial: bool) -> None:
     """Success .9, labels wrong with probability .03: of wrong answers only (three in ten), or of any."""
@@ -164,6 +167,7 @@ class Forest:
         return self.logits[leaf], labels.clip(0, 2)
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.parametrize("world", ["forty outputs", "continuous"])
 @pytest.mark.parametrize("worst", [True, False])
 def test_conformal_bounds_hold_with_wrong_calibration_labels(world: str, worst: bool) -> None:

@@ -209,6 +209,7 @@ def test_selection_refused(data: dict[str, Outputs]) -> None:
             call()
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.parametrize("method", ["stratified_chernoff", "stratified_e_process"])
 def test_coverage_of_select_then_certify(toy: Toy, method: str) -> None:
     """200 selections of 60 inputs, labels looked up, at 80 %; the truth is the accuracy on these operation inputs.

@@ -15,6 +15,7 @@ from infimum.conformal._left_out import calibration_rows, left_out_counts
 
 @settings(deadline=None)
 @given(problems(), st.booleans())
+@pytest.mark.usefixtures("without_type_checks")
 def test_counts_are_those_of_a_calibration_without_the_row(problem: dict, randomize: bool) -> None:
     logits, labels = problem["logits"], problem["labels"]
     if len(labels) < 3:

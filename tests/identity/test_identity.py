@@ -64,6 +64,7 @@ def test_equal_logits_of_operation_inputs_are_other_inputs(method: str) -> None:
     )
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_bounds_of_repeated_outputs_hold() -> None:
     """100 draws of a tree with 40 outputs: no bound of `assess` or `certify` lies above the truth too often.
 

@@ -85,6 +85,7 @@ def test_a_manifold_whose_lambda_is_off_is_dropped_though_its_likelihood_is_larg
     assert (found.chosen, found.why) == (DEFAULT, "the default, as no candidate passed")
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.slow
 def test_a_right_manifold_is_seldom_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two Gaussian classes, kept apart, and their kernel: |λ − λ held out| ≤ 2 errors in 95 % of 300 draws.
