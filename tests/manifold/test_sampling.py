@@ -165,7 +165,9 @@ def test_sobol_points_follow_the_law(parts: tuple[KernelLaw, Head, Calibration])
 
 
 @pytest.mark.slow
-def test_sobol_needs_fewer_samples_and_its_error_is_honest(parts: tuple[KernelLaw, Head, Calibration]) -> None:
+def test_sobol_needs_fewer_samples_and_its_error_is_honest(
+    parts: tuple[KernelLaw, Head, Calibration],
+) -> None:
     """Over 200 seeds ± 1.96 errors hold λ, and the spread is that of eight times as many independent samples."""
     rule = Stopping("samples", max_samples=8 * 512, batch=512)
     even = [sample_lambda(*parts, rule, seed=seed, draw="sobol") for seed in range(200)]

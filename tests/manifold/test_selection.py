@@ -20,7 +20,6 @@ from infimum.manifold import (
     select_manifold,
 )
 from infimum.manifold import _selection as selection
-from infimum.manifold._by_name import fit_manifold
 from infimum.manifold._selection import CANDIDATES, DEFAULT, FAR, _Directions, _Trial
 
 
@@ -226,7 +225,5 @@ def test_refused(toy: Toy, calibration: Calibration) -> None:
     ):
         with pytest.raises(InputError, match=message):
             select_manifold(features, head, calibration)
-    with pytest.raises(InputError, match="auto is no manifold: select_manifold chooses one"):
-        fit_manifold("auto", x, np.zeros(200))
     with pytest.raises(InputError, match="seed"):
         select_manifold(x, toy.head, calibration, seed=-1)

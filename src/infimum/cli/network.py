@@ -107,9 +107,9 @@ class NetworkOptions:
         """What is read to have the network, by option; code that is imported too."""
         return {
             "--model": self.model,
-            "weights": self.how.weights,
-            "factory": _module(self.how.factory),
-            "preprocess": _module(self.how.preprocess),
+            "--network weights": self.how.weights,
+            "--network factory": _module(self.how.factory),
+            "--network preprocess": _module(self.how.preprocess),
         }
 
     def load(self, data: Path, labels: str | None) -> tuple[NetworkAdapter, Callable[[Any], Any] | None]:
