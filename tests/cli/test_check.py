@@ -9,7 +9,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from command_line import Run
-from command_line import infimum as infimum_outside
 from conftest_types import Toy
 
 from infimum import Assessment, assess

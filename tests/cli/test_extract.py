@@ -265,7 +265,7 @@ def test_bad_input_is_one_line_and_exit_code_2(network, tmp_path, monkeypatch, c
 def test_outputs_are_no_inputs_of_a_network(network, tmp_path, role, name):
     data(tmp_path / "x.npz")
     (tmp_path / "parts").mkdir()
-    Outputs(np.eye(3), [0, 1, 2]).save(tmp_path / ("parts/1.npz" if name == "parts" else name))
+    Outputs(np.eye(3), np.arange(3)).save(tmp_path / ("parts/1.npz" if name == "parts" else name))
     given = {"calibration": "x.npz", "operation": "x.npz", "tuning": "x.npz", role: name}
     with pytest.raises(
         InputError, match=f"{name} holds logits, which are outputs and no inputs: leave --model out"
@@ -282,14 +282,14 @@ def test_inputs_are_no_outputs(tmp_path, monkeypatch, role):
     (tmp_path / "images" / "cat" / "1.PNG").write_bytes(b"an image")
     (tmp_path / "saved").mkdir()
     (tmp_path / "saved" / "state.json").write_text("{}")
-    Outputs(np.eye(3), [0, 1, 2]).save(tmp_path / "o.npz")
+    Outputs(np.eye(3), np.arange(3)).save(tmp_path / "o.npz")
     for name in ("x.npy", "images", "saved"):
         given = {"calibration": "o.npz", "operation": "o.npz", role: name}
         with pytest.raises(InputError, match=f"{name} holds inputs: name the network, --model"):
             call("assess", *(word for r, n in given.items() for word in (f"--{r}", n)))
     given = {"calibration": "o.npz", "operation": "o.npz", role: "x.npz"}
     with pytest.raises(
-        InputError, match="it holds: ids, labels, x. If these are inputs, name the network, --model"
+        InputError, match=r"it holds: x, labels, ids\. If these are inputs, name the network, --model"
     ):
         call("assess", *(word for r, n in given.items() for word in (f"--{r}", n)))
     (tmp_path / "empty").mkdir()
