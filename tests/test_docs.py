@@ -184,9 +184,10 @@ def test_every_command_and_option_is_in_the_reference() -> None:
         assert f"## infimum {command.callback.__name__}\n" in text
     for option in (
         "--target",
-        "--randomize/--no-randomize",
         "--quiet, -q",
-        "lac, aps, raps",
+        "lac; aps; raps:penalty=0.01, k",
+        "kernel:bandwidth=0.1; neighbors",
+        "randomize=yes, step=exact",
         "Default: 0.95.",
     ):
         assert option in text

@@ -32,7 +32,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda cal, ops: infimum.assess(cal, ops, temperature="fit"),
+        lambda cal, ops: infimum.assess(cal, ops, levels="temperature=fit"),
         lambda cal, ops: estimate(cal, ops),
     ],
     ids=["assess", "estimate"],

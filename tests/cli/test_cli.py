@@ -80,22 +80,32 @@ def test_target_decides_the_exit_code(infimum: Run, here: Path, target: float, c
     "options",
     [
         ("--score", "lac"),
-        ("--score", "aps", "--no-randomize"),
-        ("--score", "raps", "--penalty", "0.1", "--k-reg", "2"),
-        ("--score", "raps", "--k-reg", "auto"),
-        ("--score", "raps", "--k-reg", "auto", "--tuning", "tun.npz"),
-        ("--score", "saps", "--weight", "0.2", "--temperature", "fit"),
-        ("--score", "topk", "--temperature", "1.5", "--step", "0.01"),
-        ("--score", "margin", "--tuning", "tun.npz", "--empty", "zero"),
-        ("--head", "head.npz", "--stopping", "samples", "--max-samples", "3000", "--batch", "1000"),
-        ("--head", "head.safetensors", "--manifold", "gmm", "--covariance", "diag", "--components", "6"),
-        ("--head", "head.npz", "--manifold", "gmm", "--manifold-data", "feats.npz", "--tolerance", "0.001"),
-        ("--head", "head.npz", "--stopping", "time", "--seconds", "0.1", "--bandwidth", "0.3"),
-        ("--head", "head.npz", "--manifold", "class-gaussians", "--covariance", "shrunk"),
-        ("--head", "head.npz", "--draw", "sobol", "--batch", "1000", "--manifold", "gmm"),
-        ("--head", "head.npz", "--stopping", "difference", "--tolerance", "1e-4"),
-        ("--head", "head.npz", "--bandwidth", "auto"),
-        ("--head", "head.npz", "--manifold", "class-gaussians", "--covariance", "spherical"),
+        ("--score", "aps", "--levels", "randomize=no"),
+        ("--score", "raps:penalty=0.1,k_reg=2"),
+        ("--score", "raps:k_reg=auto"),
+        ("--score", "raps:k_reg=auto", "--tuning", "tun.npz"),
+        ("--score", "saps:weight=0.2", "--levels", "temperature=fit"),
+        ("--score", "topk", "--levels", "temperature=1.5,step=0.01"),
+        ("--score", "margin", "--tuning", "tun.npz", "--levels", "empty=zero"),
+        ("--head", "head.npz", "--sampling", "samples:max_samples=3000,batch=1000"),
+        ("--head", "head.safetensors", "--manifold", "gmm:covariance=diag,components=6"),
+        (
+            "--head",
+            "head.npz",
+            "--manifold",
+            "gmm",
+            "--manifold-data",
+            "feats.npz",
+            "--sampling",
+            "se:tol=0.001",
+        ),
+        ("--head", "head.npz", "--sampling", "time:seconds=0.1", "--manifold", "kernel:bandwidth=0.3"),
+        ("--head", "head.npz", "--manifold", "class-gaussians:covariance=shrunk"),
+        ("--head", "head.npz", "--sampling", "se:draw=sobol,batch=1000", "--manifold", "gmm"),
+        ("--head", "head.npz", "--sampling", "difference:tol=1e-4"),
+        ("--head", "head.npz", "--manifold", "kernel:bandwidth=auto"),
+        ("--head", "head.npz", "--manifold", "class-gaussians:covariance=spherical"),
+        ("--head", "head.npz", "--manifold", "class-gaussians:covariance=lowrank:2"),
         ("--head", "head.npz", "--manifold", "neighbors"),
         ("--head", "head.npz", "--manifold", "tree"),
         ("--head", "head.npz", "--manifold", "auto"),
@@ -126,7 +136,7 @@ def test_a_folder_of_parts_is_sampled_from_as_one_file(infimum: Run, here: Path)
     (here / "parts").mkdir()
     for part, rows in enumerate((slice(0, 123), slice(123, 600), slice(600, 700))):
         ops.taken(rows).save(here / "parts" / f"{part}.npz")
-    options = ("--head", "head.npz", "--manifold", "kernel", "--stopping", "samples", "--max-samples", "1000")
+    options = ("--head", "head.npz", "--manifold", "kernel", "--sampling", "samples:max_samples=1000")
     found = []
     for operation in ("ops.npz", "parts"):
         base = ("--calibration", "cal.npz", "--operation", operation)
@@ -210,11 +220,22 @@ BAD = [
     (("assess", *BASE, "--manifold-data", "feats.npz"), "needs the prediction layer"),
     (("assess", *BASE, "--manifold-data", "head.npz", "--head", "head.npz"), "no 'features'"),
     (("assess", *BASE, "--head", "cal.npz"), "no 'weight'"),
-    (("assess", *BASE, "--step", "2"), "step"),
-    (("assess", *BASE, "--k-reg", "x"), "--k-reg"),
-    (("assess", *BASE, "--temperature", "hot"), "--temperature"),
-    (("assess", *BASE, "--penalty", "nan"), "penalty"),
-    (("assess", *BASE, "--tolerance", "0", "--head", "head.npz"), "tolerance"),
+    (("assess", *BASE, "--levels", "step=2"), "levels 'step=2': step must be"),
+    (
+        ("assess", *BASE, "--score", "raps:k_reg=x"),
+        "score raps: k_reg must be auto or a whole number, not 'x'",
+    ),
+    (
+        ("assess", *BASE, "--levels", "temperature=hot"),
+        "levels: temperature must be fit or none or a finite number",
+    ),
+    (("assess", *BASE, "--score", "raps:penalty=nan"), "penalty must be a finite number, not 'nan'"),
+    (("assess", *BASE, "--sampling", "se:tol=0"), "tolerance must be a finite number above 0"),
+    (("assess", *BASE, "--sampling", "se:seconds=5"), "sampling se takes no 'seconds=5'"),
+    (
+        ("assess", *BASE, "--score", "saps:penalty=1"),
+        "its parameters, as KEY=VALUE with commas between: weight",
+    ),
     (("assess", *BASE, "--confidence", "1"), "confidence"),
     (("assess", *BASE, "--out", "cal.npz/x"), "is a file"),
     (("assess", *BASE, "--out", "cal.npz"), "is a file"),
@@ -231,9 +252,12 @@ BAD = [
     (("report", "nan.json"), "NaN is not a number"),
     (("report", "part.json"), "part.json: it has no 'checksum'"),
     (("assess", *BASE, "--json", "/dev/null"), "device"),
-    (("assess", *BASE, "--head", "head.npz", "--bandwidth", "1e300"), "bandwidth"),
-    (("assess", *BASE, "--head", "head.npz", "--bandwidth", "1e-300"), "bandwidth must be from 1e-06"),
-    (("assess", *BASE, "--head", "head.npz", "--bandwidth", "wide"), "--bandwidth must be auto"),
+    (("assess", *BASE, "--head", "head.npz", "--manifold", "kernel:bandwidth=1e300"), "bandwidth"),
+    (
+        ("assess", *BASE, "--head", "head.npz", "--manifold", "kernel:bandwidth=1e-300"),
+        "bandwidth must be from 1e-06",
+    ),
+    (("assess", *BASE, "--manifold", "kernel:bandwidth=wide"), "bandwidth must be auto or a finite number"),
 ]
 
 
@@ -258,8 +282,8 @@ def test_a_shifted_operation_is_no_plain_success(infimum: Run, here: Path) -> No
     done = infimum(*command, cwd=here)
     assert done.returncode == 0
     assert "met, but only if labelled and operational inputs are alike" in " ".join(done.stdout.split())
-    assert infimum(*command, "--require-alike", cwd=here).returncode == 1
-    assert infimum("assess", *BASE, "--target", "0.5", "--require-alike", cwd=here).returncode == 0
+    assert infimum(*command, "--alike", "require", cwd=here).returncode == 1
+    assert infimum("assess", *BASE, "--target", "0.5", "--alike", "require", cwd=here).returncode == 0
 
 
 def test_weights_of_labelled_rows_are_refused(infimum: Run, here: Path) -> None:
@@ -289,7 +313,7 @@ def test_names_that_are_not_unicode(here: Path) -> None:
 def test_ctrl_c_while_sampling_writes_what_there_is(here: Path) -> None:
     code = "from infimum.cli.main import run; run()"
     command = [sys.executable, "-c", code, "-vv", "assess", *BASE, "--head", "head.npz", "--out", "cut"]
-    command += ["--stopping", "time", "--seconds", "60", "--batch", "1000", "--max-samples", "1000000000"]
+    command += ["--sampling", "time:seconds=60,batch=1000,max_samples=1000000000"]
     process = subprocess.Popen(
         command,
         cwd=here,
@@ -316,7 +340,7 @@ def test_version_and_help(here: Path) -> None:
 
     assert infimum_outside("--version", cwd=here).stdout == f"infimum {package.__version__}\n"
     text = infimum_outside("assess", "--help", cwd=here).stdout
-    for option in ("--calibration", "--score", "--k-reg", "--manifold", "--stopping", "--json", "--quiet"):
+    for option in ("--calibration", "--score", "k_reg=1", "--manifold", "--sampling", "--json", "--quiet"):
         assert option in text
 
 

@@ -268,10 +268,10 @@ def test_tuning_rows_that_are_calibration_rows_do_not_tune() -> None:
         Outputs(whole.logits[part], whole.labels[part], ids=ids[part])
         for part in (slice(200), slice(150, 300))
     )
-    found = assess(cal, world(300, 9), tuning=tun, temperature="fit")
+    found = assess(cal, world(300, 9), tuning=tun, levels="temperature=fit")
     assert (found.certified[0].n, found.calibration.n_tuning) == (300, 100)
     assert "marginal_conformal" in [b.method for b in found.certified]
-    same = assess(cal, world(300, 9), tuning=cal, temperature="fit")
+    same = assess(cal, world(300, 9), tuning=cal, levels="temperature=fit")
     assert [b.method for b in same.certified] == ["clopper_pearson"]
     assert any("coverage then does not hold exactly" in w for w in same.warnings)
 

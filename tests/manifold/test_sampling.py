@@ -78,12 +78,8 @@ def test_interrupt_keeps_whole_batches(parts: tuple[KernelLaw, Head, Calibration
     assert run.history[-1].n == 3000
 
 
-<<<<<<< HEAD:tests/manifold/test_sampling.py
-def test_history_stays_short(parts: tuple[KernelLaw, Head, Calibration]) -> None:
-=======
 @pytest.mark.usefixtures("without_type_checks")
-def test_history_stays_short(parts: tuple[Kernel, Head, Calibration]) -> None:
->>>>>>> time:tests/test_sampling.py
+def test_history_stays_short(parts: tuple[KernelLaw, Head, Calibration]) -> None:
     run = sample_lambda(*parts, Stopping("samples", max_samples=3 * HISTORY, batch=1))
     assert len(run.history) <= HISTORY
     assert run.history[-1].n == 3 * HISTORY

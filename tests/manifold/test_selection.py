@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pytest
 from conftest_types import Toy
-from infimum.manifold._by_name import fit_manifold
 from scipy.stats import multivariate_normal
 
 from infimum import Head, InputError
@@ -227,7 +226,5 @@ def test_refused(toy: Toy, calibration: Calibration) -> None:
     ):
         with pytest.raises(InputError, match=message):
             select_manifold(features, head, calibration)
-    with pytest.raises(InputError, match="auto is no manifold: select_manifold chooses one"):
-        fit_manifold("auto", x, np.zeros(200))
     with pytest.raises(InputError, match="seed"):
         select_manifold(x, toy.head, calibration, seed=-1)

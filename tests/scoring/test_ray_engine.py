@@ -85,11 +85,12 @@ def cli(*arguments):
 
 found = {}
 score = ("score", "--calibration", "cal.json")
-network = ("--data", "inputs.npy", "--batch-size", "100")
+network = ("--data", "inputs.npy", "--network", "batch_size=100")
 cli(*score, "--input", "nan.npz", "--out", "nan-levels.npz")
 cli(*score, "--model", "net.onnx", *network, "--out", "onnx-ray.npz")
 cli(*score, "--model", "net.pt", *network, "--out", "pt-ray.npz")
-cli(*score, "--model", "net.pt", "--device", "cuda", *network, "--out", "cuda.npz")
+cuda = ("--data", "inputs.npy", "--network", "batch_size=100,device=cuda")
+cli(*score, "--model", "net.pt", *cuda, "--out", "cuda.npz")
 
 scoring.NUMBERS = 4000
 source, calibration = FileSource(pathlib.Path("ops.npz")), Calibration.load("cal.json")
@@ -230,7 +231,7 @@ def test_a_network_on_workers_gives_the_levels_of_one_process(
     code, out, err = found[f"{kind}-ray.npz"]
     assert (code, "9000 inputs" in out) == (0, True), err
     command = ("score", "--calibration", "cal.json", "--model", f"net.{kind}", "--data", "inputs.npy")
-    done = run(*command, "--batch-size", 100, "--out", f"{kind}-local.npz", folder=here)
+    done = run(*command, "--network", "batch_size=100", "--out", f"{kind}-local.npz", folder=here)
     assert done.returncode == 0, done.stderr[-3000:]
     same(here / f"{kind}-local.npz", here / f"{kind}-ray.npz")
 
@@ -251,10 +252,10 @@ def test_without_gpus_nobody_waits_for_one(here: Path) -> None:
     torch = pytest.importorskip("torch")
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
-    network = ("--model", "net.pt", "--data", "inputs.npy", "--device", "cuda", "--out", "no-gpu.npz")
+    network = ("--model", "net.pt", "--data", "inputs.npy", "--network", "device=cuda", "--out", "no-gpu.npz")
     done = run("score", "--calibration", "cal.json", *network, "--engine", "ray", folder=here)
     assert done.returncode == 2, done.stderr
-    assert "Ray sees none on this machine; use --device cpu" in done.stderr
+    assert "Ray sees none on this machine; use --network device=cpu" in done.stderr
     assert done.stderr.count("\n") == 1
     assert not list(here.glob("no-gpu*"))
 

@@ -185,7 +185,7 @@ def assess(
         },
         {
             **{f"--{role}": path for role, path in given.items()},
-            **{f"labels of {role}": unless_none(word) for role, word in vars(labels_of).items()},
+            **{f"--labels {role}": unless_none(word) for role, word in vars(labels_of).items()},
             "--head": head,
             "--manifold-data": manifold_data,
             "--pictures": unless_none(pictures),

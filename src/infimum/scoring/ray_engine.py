@@ -66,7 +66,8 @@ class _Worker:
         if ray.get(self.attempts.begin.remote(start)) > TRIES:
             raise InputError(
                 f"{TRIES} workers died over the part that begins at row {start} (of too little memory? try fewer "
-                "--workers or a smaller --batch-size); the parts that were made are kept: go on with --resume"
+                "--workers or a smaller batch, --network batch_size=N); the parts that were made are kept: go on with "
+                "--resume"
             )
         os.chdir(self.folder)
         return self.scorer.part(start)
@@ -94,9 +95,9 @@ class RayEngine:
         with ray_session(self.workers) as ray:
             if self.gpu and ray.cluster_resources().get("GPU", 0) < 1:
                 raise InputError(
-                    "--device cuda with --engine ray takes a GPU for each worker, and Ray sees none on "
-                    f"{os.environ.get('RAY_ADDRESS', 'this machine')}; use --device cpu, or name a cluster that "
-                    "has GPUs by the environment variable RAY_ADDRESS"
+                    "--network device=cuda with --engine ray takes a GPU for each worker, and Ray sees none on "
+                    f"{os.environ.get('RAY_ADDRESS', 'this machine')}; use --network device=cpu, or name a cluster "
+                    "that has GPUs by the environment variable RAY_ADDRESS"
                 )
             yield from self._parts(ray, scorer, starts)
 
