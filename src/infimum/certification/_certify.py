@@ -238,7 +238,7 @@ def _warnings(
     untested: str | None,
 ) -> tuple[str, ...]:
     weighted = operation is not None and operation.weights is not None
-    found = (
+    warnings = (
         copies_left_out("labelled", rows.copies, len(rows)),
         refuted_ids(rows.refuted, "labelled rows", "another"),
         None if again is None else refuted_ids(again.refuted, "labelled rows", "a calibration row"),
@@ -259,4 +259,4 @@ def _warnings(
         if weighted
         else None,
     )
-    return tuple(text for text in found if text is not None)
+    return tuple(text for text in warnings if text is not None)

@@ -103,13 +103,13 @@ def select(
         )
     notes: list[str | None] = []
     if isinstance(calibration, Outputs):
-        found = shared_rows([Rows.of(calibration)], Rows.of(operation))
-        if found.n:
+        shared = shared_rows([Rows.of(calibration)], Rows.of(operation))
+        if shared.n:
             raise InputError(
-                f"{found.n} operation inputs are calibration rows too; their labels are known and made the levels: "
+                f"{shared.n} operation inputs are calibration rows too; their labels are known and made the levels: "
                 "leave them out of the operation"
             )
-        notes.append(refuted_ids(found.refuted, "operation inputs", "a calibration row"))
+        notes.append(refuted_ids(shared.refuted, "operation inputs", "a calibration row"))
         equal, raw = hinted(calibration, operation), compared_raw(calibration, operation)
         told = told_by_ids(Rows.of(calibration), Rows.of(operation))
         notes.append(may_be_shared(equal, len(operation), "operation inputs", raw, told))
@@ -155,9 +155,9 @@ def check_unlabelled(path: Path) -> None:
         raise InputError(f"{path} is there and is no selection that may be replaced ({error})") from error
     if not {"row", *COLUMNS} <= columns.keys():
         raise InputError(f"{path} is there and is no selection; write to another file")
-    found = singular(columns, str(path))
+    written = singular(columns, str(path))
     for name in ("label", "correct"):
-        if name in found and (n := int(filled_in(found[name]).sum())):
+        if name in written and (n := int(filled_in(written[name]).sum())):
             raise InputError(
                 f"{path} holds {n} labels in its column '{name}', which would be lost; write to another file, or "
                 "move it away first"
