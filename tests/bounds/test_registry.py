@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from infimum.bounds._judges import JUDGES
 from infimum.bounds._label_errors import LabelErrors
 from infimum.bounds._registry import METHODS, SAMPLE, Evidence, needs
-from infimum.cli.assess import JudgeName
 from infimum.report import wording
 
 RNG = np.random.default_rng(0)
@@ -68,9 +68,7 @@ def test_inputs_drawn_in_another_way_do_not_do(name: str) -> None:
 
 
 def test_every_list_of_methods_is_this_one() -> None:
-    assert {one.value for one in JudgeName} == {
-        name for name, method in METHODS.items() if method.judges_assessments
-    }
+    assert set(JUDGES.kinds) == {name for name, method in METHODS.items() if method.judges_assessments}
     assert METHODS.keys() <= wording.METHODS.keys()
     assert not any(m.contends and m.validity == "asymptotic" for m in METHODS.values())
     assert needs("of my own") == SAMPLE

@@ -46,16 +46,16 @@ def best(candidates: Mapping[str, Candidate], correct: Any, confidence: Real = 0
     names = ", ".join(_some(candidates))
     share = 1.0 - (1.0 - confidence) / len(candidates)
     tried = [make(right, share) for make in candidates.values()]
-    found = max(tried, key=lambda bound: bound.value)
+    largest = max(tried, key=lambda bound: bound.value)
     shown = floored(share, 6).rstrip("0")
     how = f"the largest of {names}, each at confidence {shown}: the error was split over all of them"
     # All must hold together, so one that holds only in the limit makes the choice hold only in the limit.
     asymptotic = any(bound.validity == "asymptotic" for bound in tried)
     return replace(
-        found,
+        largest,
         confidence=confidence,
         assumptions=(*dict.fromkeys(text for bound in tried for text in bound.assumptions), how),
-        validity="asymptotic" if asymptotic else found.validity,
+        validity="asymptotic" if asymptotic else largest.validity,
     )
 
 

@@ -116,15 +116,15 @@ def weighted_lower(right: Array, n: Array, w: Array, miss: float) -> float:
     centre = math.log(scale)
 
     def best_over_mu(log_lambda: float) -> float:
-        found = minimize_scalar(
+        optimum = minimize_scalar(
             lambda log_mu: -value(math.exp(log_lambda), math.exp(log_mu)),
             bounds=(centre - 8.0, centre + 10.0),
             method="bounded",
             options={"xatol": 1e-4},
         )
-        return float(found.fun)
+        return float(optimum.fun)
 
-    found = minimize_scalar(
+    optimum = minimize_scalar(
         best_over_mu, bounds=(centre - 8.0, centre + 8.0), method="bounded", options={"xatol": 1e-3}
     )
-    return max(0.0, -float(found.fun))
+    return max(0.0, -float(optimum.fun))

@@ -87,8 +87,8 @@ class BoundMethod:
 
     def bound(self, evidence: Evidence, correct: Any, confidence: float) -> Bound:
         """The bound, less what wrong labels cost; `correct` (n,) labelled inputs, which "p_values" do not look at."""
-        made = self.make(correct, confidence, evidence)
-        return made if self.by_count else evidence.label_errors.corrected(made)
+        bound = self.make(correct, confidence, evidence)
+        return bound if self.by_count else evidence.label_errors.corrected(bound)
 
     def why_not(self, errors: LabelErrors) -> Finding | None:
         """Why the bound is not given where so many labels may be wrong, or None where it can be corrected."""

@@ -172,8 +172,8 @@ def _grid(needed: list[int]) -> list[int]:
 
 def _clopper_pearson(target: float, confidence: float, expected: float) -> PlannedMethod:
     """Exact figures, and both ends of every tooth of the curve."""
-    found = [sample_size(success, target, expected, confidence) for success in SUCCESSES]
-    most = 2 * found[-1].always
+    needed = [sample_size(success, target, expected, confidence) for success in SUCCESSES]
+    most = 2 * needed[-1].always
     starts = fewest_labels(np.arange(math.ceil(most * (1.0 - target)) + 2), target, confidence)
     ns = np.unique(np.concatenate([starts, starts - 1]))
     ns = ns[(ns >= 1) & (ns <= most)]
@@ -184,7 +184,7 @@ def _clopper_pearson(target: float, confidence: float, expected: float) -> Plann
         validity="finite-sample",
         needs=tuple(
             Need(success, labels.always, labels.first, labels.always)
-            for success, labels in zip(SUCCESSES, found, strict=True)
+            for success, labels in zip(SUCCESSES, needed, strict=True)
         ),
         n=tuple(ns.tolist()),
         power=tuple(power(ns, target, expected, confidence).tolist()),

@@ -126,8 +126,8 @@ def _surely_enough(goal: float, target: float, expected: float, alpha: float) ->
 def _divergence(r: Float[np.ndarray, " r"], q: float) -> Float[np.ndarray, " r"]:
     if q == 0.0:
         return np.full(len(r), np.inf)
-    found: Float[np.ndarray, " r"] = r * np.log(r / q) + (1.0 - r) * np.log((1.0 - r) / (1.0 - q))
-    return found
+    divergence: Float[np.ndarray, " r"] = r * np.log(r / q) + (1.0 - r) * np.log((1.0 - r) / (1.0 - q))
+    return divergence
 
 
 def check_chance(value: Any, what: str, one: bool = False) -> float:

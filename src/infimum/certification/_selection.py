@@ -105,13 +105,13 @@ def select(
         )
     told: list[Finding | None] = []
     if isinstance(calibration, Outputs):
-        found = shared_rows([Rows.of(calibration)], Rows.of(operation))
-        if found.n:
+        shared = shared_rows([Rows.of(calibration)], Rows.of(operation))
+        if shared.n:
             raise InputError(
-                f"{found.n} operation inputs are calibration rows too; their labels are known and made the levels: "
+                f"{shared.n} operation inputs are calibration rows too; their labels are known and made the levels: "
                 "leave them out of the operation"
             )
-        told.append(ids_refuted(found.refuted, "operation inputs", "a calibration row"))
+        told.append(ids_refuted(shared.refuted, "operation inputs", "a calibration row"))
         equal, raw = hinted(calibration, operation), compared_raw(calibration, operation)
         by_ids = told_by_ids(Rows.of(calibration), Rows.of(operation))
         told.append(may_be_shared(equal, len(operation), "operation inputs", raw, by_ids))
@@ -157,9 +157,9 @@ def check_unlabelled(path: Path) -> None:
         raise InputError(f"{path} is there and is no selection that may be replaced ({error})") from error
     if not {"row", *COLUMNS} <= columns.keys():
         raise InputError(f"{path} is there and is no selection; write to another file")
-    found = singular(columns, str(path))
+    written = singular(columns, str(path))
     for name in ("label", "correct"):
-        if name in found and (n := int(filled_in(found[name]).sum())):
+        if name in written and (n := int(filled_in(written[name]).sum())):
             raise InputError(
                 f"{path} holds {n} labels in its column '{name}', which would be lost; write to another file, or "
                 "move it away first"

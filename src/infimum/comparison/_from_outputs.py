@@ -109,8 +109,8 @@ def compare(
         a, b = scored[i], scored[j]
         if reason is not None:
             return Test(unpaired_means(a.value - b.value, (a.error, b.error), miss), "normal_unpaired")
-        found = paired_means((a.levels, b.levels), weights, (a.exceeded, b.exceeded), miss)
-        return Test(found, "paired_t")
+        interval = paired_means((a.levels, b.levels), weights, (a.exceeded, b.exceeded), miss)
+        return Test(interval, "paired_t")
 
     tests: dict[FigureName, PairTest] = {"lambda": lambdas} if scored else {}
     told = [note("measured-on", what="operation" if labelled is outputs else "calibration")]
@@ -141,8 +141,8 @@ def _counted_once(outputs: Sequence[Outputs]) -> tuple[Sequence[Outputs], int]:
     """Outputs without inputs that all networks were given again, and how many those were; weights keep them all."""
     if any(o.weights is not None or len(o) != len(outputs[0]) for o in outputs):
         return outputs, 0
-    found = [copies_within(Rows.of(o), o.name, labelled=o.labels is not None).mask for o in outputs]
-    again = np.logical_and.reduce(found)
+    repeated = [copies_within(Rows.of(o), o.name, labelled=o.labels is not None).mask for o in outputs]
+    again = np.logical_and.reduce(repeated)
     return ([o.taken(~again) for o in outputs] if again.any() else outputs), int(again.sum())
 
 

@@ -42,19 +42,19 @@ def assembled(
     provenance: dict[str, Any],
 ) -> Comparison:
     """The comparison of these networks by these tests, figure by figure."""
-    found: list[Difference] = []
+    differing: list[Difference] = []
     for figure, test in tests.items():
         if len(order(networks, figure)) >= 2:
-            found += differences(networks, figure, test, confidence)
-    rankings = [ranking(networks, figure, found) for figure in FIGURES]
+            differing += differences(networks, figure, test, confidence)
+    rankings = [ranking(networks, figure, differing) for figure in FIGURES]
     return Comparison(
         networks=tuple(networks),
-        differences=tuple(found),
+        differences=tuple(differing),
         rankings=tuple(r for r in rankings if r is not None),
         tau=rank_preservation(networks),
         paired=paired,
         confidence=confidence,
-        findings=(*findings, *contradictions(networks, found)),
+        findings=(*findings, *contradictions(networks, differing)),
         provenance=provenance,
     )
 
@@ -105,7 +105,9 @@ def differences(
     )
 
 
-def ranking(networks: Sequence[Network], figure: FigureName, found: Sequence[Difference]) -> Ranking | None:
+def ranking(
+    networks: Sequence[Network], figure: FigureName, differing: Sequence[Difference]
+) -> Ranking | None:
     """The networks by one figure, each with the ranks that the settled pairs leave it; None without any.
 
     All settled pairs are right together with the confidence of the comparison, so the ranks hold with it too.
@@ -113,7 +115,7 @@ def ranking(networks: Sequence[Network], figure: FigureName, found: Sequence[Dif
     ordered = order(networks, figure)
     if not ordered:
         return None
-    settled = [d for d in found if d.figure == figure and d.settled]
+    settled = [d for d in differing if d.figure == figure and d.settled]
     places = []
     for i in ordered:
         name = networks[i].name

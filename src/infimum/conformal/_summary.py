@@ -143,11 +143,11 @@ class LambdaSummary:
                     f"weight and weight_squared must be 2 x {n_calibration + 2} numbers, none negative"
                 )
             check_empty(d["empty"])
-            made = LambdaSummary(n_calibration, step_fraction(d["step"]), d["empty"])
-            made.n, (made._weight, made._weight_squared) = n, counts
+            summary = LambdaSummary(n_calibration, step_fraction(d["step"]), d["empty"])
+            summary.n, (summary._weight, summary._weight_squared) = n, counts
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"not a summary of λ written by infimum: {error}") from error
-        return made
+        return summary
 
     @property
     def value(self) -> float:

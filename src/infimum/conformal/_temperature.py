@@ -57,7 +57,7 @@ def fit_temperature(
 def _slope(logits: Array, labels: Array, spread: float, beta: float) -> float:
     """Derivative of the mean loss in β, with the logits in units of `spread`; in chunks."""
     n, n_classes = logits.shape
-    found = np.empty(n)
+    slopes = np.empty(n)
     for start in range(0, n, size := max(1, CHUNK // n_classes)):
         rows = slice(start, start + size)
         a = logits[rows].astype(np.float64)
@@ -65,5 +65,5 @@ def _slope(logits: Array, labels: Array, spread: float, beta: float) -> float:
         a /= spread
         mass = np.exp(a * beta)
         mean = np.einsum("ij,ij->i", mass, a) / mass.sum(axis=1)
-        found[rows] = mean - np.take_along_axis(a, labels[rows, None], axis=1)[:, 0]
-    return float(found.mean())
+        slopes[rows] = mean - np.take_along_axis(a, labels[rows, None], axis=1)[:, 0]
+    return float(slopes.mean())

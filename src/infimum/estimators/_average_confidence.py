@@ -24,13 +24,13 @@ def average_confidence(calibration: Outputs, operation: Outputs, *, seed: int = 
     """
     check_pair(calibration, operation, seed)
     temperature = fitted(calibration)
-    found = confidence(operation.logits, temperature.value)
-    value, slope = mean(found.largest, operation.weights), mean(found.slope, operation.weights)
+    sure = confidence(operation.logits, temperature.value)
+    value, slope = mean(sure.largest, operation.weights), mean(sure.slope, operation.weights)
 
     def refit(counts: Int[np.ndarray, " n"]) -> float:
         return min(1.0, max(0.0, value + slope * temperature.step(counts)))
 
-    error = standard_error(refit, len(calibration), found.largest, operation.weights, seed)
+    error = standard_error(refit, len(calibration), sure.largest, operation.weights, seed)
     return estimate_of(value, error, "average_confidence", _about("mean largest probability", temperature))
 
 

@@ -41,7 +41,7 @@ def confidence(logits: Float[np.ndarray, "n K"], temperature: float = 1.0) -> Co
     (0.75, 0.562335)
     """
     n, n_classes = logits.shape
-    found = Confidence(*(np.empty(n) for _ in Confidence._fields))
+    of_rows = Confidence(*(np.empty(n) for _ in Confidence._fields))
     for start in range(0, n, size := max(1, CHUNK // n_classes)):
         rows = slice(start, start + size)
         a, mass = _relative(logits[rows], temperature)
@@ -49,10 +49,10 @@ def confidence(logits: Float[np.ndarray, "n K"], temperature: float = 1.0) -> Co
         others = mass.sum(axis=1)
         largest = 1.0 / (1.0 + others)
         mean_a = np.einsum("ij,ij->i", mass, a) * largest
-        found.others[rows], found.largest[rows] = others, largest
-        found.entropy[rows] = np.log1p(others) - mean_a / temperature
-        found.slope[rows] = -largest * mean_a
-    return found
+        of_rows.others[rows], of_rows.largest[rows] = others, largest
+        of_rows.entropy[rows] = np.log1p(others) - mean_a / temperature
+        of_rows.slope[rows] = -largest * mean_a
+    return of_rows
 
 
 class Temperature(NamedTuple):

@@ -70,7 +70,7 @@ def estimate(calibration: Outputs, operation: Outputs, *, seed: int = 0) -> Esti
     who = Membership([calibration])
     who.among(operation)
     who.compare(operation)
-    made = (
+    estimates = (
         success_level(calibration, operation, seed=seed),
         recalibrated_success_level(calibration, operation, seed=seed),
         calibrated_confidence(calibration, operation, seed=seed),
@@ -92,7 +92,7 @@ def estimate(calibration: Outputs, operation: Outputs, *, seed: int = 0) -> Esti
         saturation("operation", operation.saturated, len(operation)),
     )
     return Estimates(
-        estimates=made,
+        estimates=estimates,
         accuracy=None if operation.labels is None else operation.accuracy,
         n_calibration=len(calibration),
         n_operation=len(operation),

@@ -76,7 +76,7 @@ def recalibrated_lambda(
     n, correct = conformal.n, labelled.correct[calibration_rows(conformal, len(labelled))]
     weight, squared = summary.by_count
     counts = np.flatnonzero(weight)
-    found = recalibrated(
+    estimate = recalibrated(
         left_out_ranks(conformal, labelled),
         correct,
         (n + 1 - counts) / n,
@@ -87,7 +87,7 @@ def recalibrated_lambda(
         squared[counts],
     )
     few = few_wrong(correct)
-    return found if few is None else replace(found, note=f"{found.note}; {few}")
+    return estimate if few is None else replace(estimate, note=f"{estimate.note}; {few}")
 
 
 def left_out_ranks(conformal: Calibration, labelled: Outputs) -> Float[np.ndarray, " n"]:

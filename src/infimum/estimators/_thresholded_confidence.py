@@ -72,5 +72,5 @@ def threshold(
     return float(scores[passes.argmax()]) if passes.any() else np.inf
 
 
-def _score(found: Confidence, by: By) -> Array:
-    return -found.others if by == "max_probability" else -found.entropy
+def _score(sure: Confidence, by: By) -> Array:
+    return -sure.others if by == "max_probability" else -sure.entropy

@@ -204,12 +204,12 @@ def _log_probabilities(logits: tuple[Array, Array]) -> list[two_sample.Columns]:
 
 def _log_sums(logits: Array) -> Float[np.ndarray, " n"]:
     """Logarithm of each row's sum of exp(z − z_max), in chunks."""
-    found = np.empty(len(logits))
+    log_sums = np.empty(len(logits))
     for start in range(0, len(logits), size := max(1, CHUNK // logits.shape[1])):
         z = logits[start : start + size].astype(np.float64)
         z -= z.max(axis=1, keepdims=True)
-        found[start : start + size] = np.log(np.exp(z, out=z).sum(axis=1))
-    return found
+        log_sums[start : start + size] = np.log(np.exp(z, out=z).sum(axis=1))
+    return log_sums
 
 
 def _common_features(calibration: Outputs, operation: Outputs) -> tuple[Array, Array] | None:
