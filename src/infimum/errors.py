@@ -1,8 +1,21 @@
-"""The one error that bad input raises."""
+"""The one error that bad input raises, and the exit codes of the command line."""
 
 from __future__ import annotations
 
+from enum import IntEnum
+from typing import ClassVar
+
 from infimum._text import in_brief
+
+
+class ExitCode(IntEnum):
+    """How a command ends; the exceptions that end one carry theirs."""
+
+    DONE = 0
+    NOT_MET = 1
+    BAD_INPUT = 2
+    DEFECT = 3
+    INTERRUPTED = 130
 
 
 class InputError(ValueError):
@@ -16,6 +29,8 @@ class InputError(ValueError):
     >>> str(InputError("no column 'a\nwarning: b'"))
     "no column 'a warning: b'"
     """
+
+    exit_code: ClassVar[ExitCode] = ExitCode.BAD_INPUT
 
     def __init__(self, message: str) -> None:
         super().__init__(in_brief(message))

@@ -15,12 +15,13 @@ import typer
 from infimum._text import listed
 from infimum.cli import network_options as n
 from infimum.cli import options as o
-from infimum.cli.console import json_file, note, say, say_json
+from infimum.cli.console import json_file
+from infimum.cli.emit import emit, end
 from infimum.cli.network import LABELS, NetworkOptions, outputs_of, unless_none
 from infimum.cli.objects import METAVAR, PAIRS
 from infimum.cli.pictures import Pictures, add_pictures, check_pictures_in
 from infimum.cli.progress import assessing_progress
-from infimum.errors import InputError
+from infimum.errors import ExitCode, InputError
 
 MANIFOLD = "Manifold and sampling"
 
@@ -237,16 +238,11 @@ def assess(
             write_bytes(json_to, result.to_json().encode())
     if out is not None:  # the assessment is safe on disk now
         add_pictures(result, out, pictures, operation if ran.given else None, silent)
-    if json == "-":
-        say_json(result.to_json())
-    elif not quiet:
-        say(result.summary())
-        if out is not None:
-            note("written", ", ".join(str(out / name) for name in Assessment.WRITTEN))
+    emit(result, json, quiet, () if out is None else [out / name for name in Assessment.WRITTEN])
     if result.interrupted:
-        raise typer.Exit(130)
+        end(ExitCode.INTERRUPTED)
     if not all(gate.passed for gate in gates):
-        raise typer.Exit(1)
+        end(ExitCode.NOT_MET)
 
 
 def features_in(path: Path) -> Any:

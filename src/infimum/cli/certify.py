@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from infimum.cli import options as o
-from infimum.cli.console import json_file, say, say_json
-from infimum.errors import InputError
+from infimum.cli.console import json_file
+from infimum.cli.emit import emit, end
+from infimum.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
     from infimum.conformal import Calibration
@@ -142,12 +143,9 @@ def certify(
     made = o.without(made, codes)
     if json_to is not None:
         write_bytes(json_to, made.to_json().encode())
-    if json == "-":
-        say_json(made.to_json())
-    elif not quiet:
-        say(made.summary(), end="")
+    emit(made, json, quiet)
     if not made.target.met:
-        raise typer.Exit(1)
+        end(ExitCode.NOT_MET)
 
 
 def calibration_from(path: Path) -> Outputs | Calibration:

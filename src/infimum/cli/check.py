@@ -12,6 +12,8 @@ import typer
 from infimum._text import in_brief
 from infimum.cli import options as o
 from infimum.cli.console import note, say
+from infimum.cli.emit import end
+from infimum.errors import ExitCode
 
 if TYPE_CHECKING:
     from infimum.assessment._results import Assessment
@@ -81,9 +83,9 @@ def check(
         say(f"{failed} of {sum(len(s.gates) for s in suites)} gates failed" if failed else "all gates passed")
     if suites[-1].assessment.interrupted:
         say(f"interrupted: {len(suites)} of {len(asked.networks)} networks were assessed", err=True)
-        raise typer.Exit(130)
+        end(ExitCode.INTERRUPTED)
     if failed:
-        raise typer.Exit(1)
+        end(ExitCode.NOT_MET)
 
 
 def _assessed(entry: NetworkEntry, method: Mapping[str, Any]) -> Assessment:

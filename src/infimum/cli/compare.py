@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from infimum.cli import options as o
-from infimum.cli.console import json_file, note, say, say_json
+from infimum.cli.console import json_file
+from infimum.cli.emit import emit
 from infimum.errors import InputError
 
 if TYPE_CHECKING:
@@ -133,9 +134,4 @@ def compare(
         written = () if out is None else result.save(out)
         if json_to is not None:
             write_bytes(json_to, result.to_json().encode())
-    if json == "-":
-        say_json(result.to_json())
-    elif not quiet:
-        say(result.summary())
-        if written:
-            note("written", ", ".join(map(str, written)))
+    emit(result, json, quiet, written)

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from infimum.cli import options as o
-from infimum.cli.console import json_file, say, say_json
+from infimum.cli.console import json_file
+from infimum.cli.emit import emit
 
 
 def estimate(
@@ -42,7 +43,4 @@ def estimate(
     found = o.without(estimate_all(Outputs.load(calibration), Outputs.load(operation), seed=seed), codes)
     if json_to is not None:
         write_bytes(json_to, found.to_json().encode())
-    if json == "-":
-        say_json(found.to_json())
-    elif not quiet:
-        say(found.summary(), end="")
+    emit(found, json, quiet)

@@ -10,8 +10,9 @@ import typer
 from infimum.cli import network_options as n
 from infimum.cli import options as o
 from infimum.cli.console import note, say
+from infimum.cli.emit import end
 from infimum.cli.network import NetworkOptions, unless_none
-from infimum.errors import InputError
+from infimum.errors import ExitCode, InputError
 
 
 def extract(
@@ -87,7 +88,7 @@ def extract(
         made = ran.extract(adapter, prepare, data, labels, out, quiet, "extracting", resume)
     except KeyboardInterrupt:
         note("interrupted", "go on with --resume", err=True)
-        raise typer.Exit(130) from None
+        end(ExitCode.INTERRUPTED)
     if head_out is not None and isinstance(head, Head):
         head.save(head_out)
     if not quiet:

@@ -39,7 +39,7 @@ def run() -> None:
 
 def _run() -> int:
     from infimum.cli import console
-    from infimum.errors import InputError
+    from infimum.errors import ExitCode, InputError
 
     console.prepare()
     _plain_unless_read_by_a_person()
@@ -49,14 +49,16 @@ def _run() -> int:
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except Interrupted:
-        return _end(130, INTERRUPTED)
+        return _end(ExitCode.INTERRUPTED, INTERRUPTED)
     except InputError as error:
-        return _end(2, str(error))
+        return _end(error.exit_code, str(error))
     except OSError as error:  # stdout on a full disk is one
         console.forget()
-        return _end(2, f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return _end(
+            ExitCode.BAD_INPUT, f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        )
     except MemoryError as error:
-        return _end(2, f"not enough memory ({error})")
+        return _end(ExitCode.BAD_INPUT, f"not enough memory ({error})")
     except SystemExit as asked:  # typer's own, say of completion; its 1 would say that a target is not met
         return 0 if not asked.code else 2
     except Exception as error:
@@ -80,9 +82,10 @@ def _defect(error: Exception) -> int:
     import traceback
 
     from infimum.cli.console import say
+    from infimum.errors import ExitCode
 
     say("".join(traceback.format_exception(error)), err=True, end="")
-    return 3
+    return ExitCode.DEFECT
 
 
 def _end(code: int, said: str) -> int:

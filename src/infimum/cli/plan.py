@@ -10,7 +10,8 @@ import typer
 from infimum._text import printable
 from infimum.cli import options as o
 from infimum.cli.certify import calibration_from
-from infimum.cli.console import json_file, note, say, say_json
+from infimum.cli.console import json_file, note, say
+from infimum.cli.emit import emit
 from infimum.errors import InputError
 
 if TYPE_CHECKING:
@@ -113,12 +114,7 @@ def plan(
             write_files(out, files)
         if json_to is not None:
             write_bytes(json_to, text.encode())
-    if json == "-":
-        say_json(text)
-    elif not quiet:
-        say(made.summary(), end="")
-        if out is not None:
-            note("written", ", ".join(str(out / name) for name in WRITTEN))
+    emit(made, json, quiet, () if out is None else [out / name for name in WRITTEN])
 
 
 def _select(operation: Outputs, calibration: Path, n: int, out: Path, seed: int, quiet: bool) -> None:

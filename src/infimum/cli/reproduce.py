@@ -10,6 +10,8 @@ import typer
 
 from infimum.cli import options as o
 from infimum.cli.console import note, say
+from infimum.cli.emit import end
+from infimum.errors import ExitCode
 
 
 def reproduce(
@@ -76,6 +78,6 @@ def reproduce(
         study = run(data, out, names(datasets), names(levels), repetitions, seed, quick, retrain, report)
     except KeyboardInterrupt:
         note("interrupted", f"finished stages are kept in {out}; the same command goes on there", err=True)
-        raise typer.Exit(130) from None
+        end(ExitCode.INTERRUPTED)
     say((study.folder / "table.md").read_text("utf-8"))
     note("written", f"{study.folder / tables[0]}, {', '.join(tables[1:])}, figures")

@@ -12,7 +12,8 @@ from infimum._rounding import floor4
 from infimum.cli import network_options as n
 from infimum.cli import options as o
 from infimum.cli.console import note, say
-from infimum.errors import InputError
+from infimum.cli.emit import end
+from infimum.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
     from infimum.conformal import Calibration
@@ -154,7 +155,7 @@ def score(
             )
         except KeyboardInterrupt:
             note("interrupted", "go on with --resume", err=True)
-            raise typer.Exit(130) from None
+            end(ExitCode.INTERRUPTED)
     if (lost := saturation("input", scored.saturated, scored.n)) is not None:
         warnings.append(str(lost))
     if not quiet:
