@@ -25,7 +25,7 @@ def test_a_head_is_wrong_from_two_hundredths_of_the_logits_on(off: float, told: 
 
 
 def estimate(value: float, sampling: float, source: str, manifold: float = 0.0) -> LambdaEstimate:
-    error = StandardError(total=0.1, calibration=0.0, sampling=sampling, manifold=manifold)
+    error = StandardError(calibration=0.0, sampling=sampling, manifold=manifold)
     return LambdaEstimate(
         value=value,
         standard_error=error,
