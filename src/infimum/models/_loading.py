@@ -99,7 +99,9 @@ def _cut(
                 example=example,
             )
         case "huggingface":
-            cut = of("_huggingface", "cut_huggingface")(model, example=example, head_layer=layer, device=place)
+            cut = of("_huggingface", "cut_huggingface")(
+                model, example=example, head_layer=layer, device=place
+            )
         case "onnx":
             cut = of("_onnx.file", "cut_onnx")(model, head_layer=layer, device=place)
         case "keras":
