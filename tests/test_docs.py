@@ -90,18 +90,28 @@ def test_the_architecture_page_names_files_that_are_there() -> None:
         *re.findall(r"\b[a-z_]+(?:/|\.py)(?=[\s,:])", page),
     )
     missing = {p for p in places if not (package / p).exists() and not (ROOT / p).exists()}
-    assert missing <= {"conformal.py"}
+    assert missing <= {"conformal.py", "infimum.toml"}
     assert len(set(places)) > 25
     # The names that a new thing is added to.
     for file, name in (
-        ("conformal/scores.py", "SCORES"),
-        ("cli/options.py", "class ScoreName"),
-        ("manifold/by_name.py", "ManifoldName"),
-        ("cli/assess.py", "class ManifoldName"),
-        ("wording.py", "METHODS"),
-        ("judging.py", "Method = "),
+        ("conformal/_scores.py", "SCORES: "),
+        ("manifold/_options.py", "MANIFOLDS: "),
+        ("report/wording.py", "METHODS"),
+        ("bounds/_registry.py", "METHODS = "),
     ):
         assert name in (package / file).read_text(encoding="utf-8")
+
+
+def test_ten_questions_of_a_newcomer_have_a_file_each() -> None:
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("## Where is …?")[2].partition("## What holds everywhere")[0]
+    rows = re.findall(r"^\| ([^|]+\?) \| ([^|]+) \|$", table, re.MULTILINE)
+    assert len(rows) >= 10
+    package = ROOT / "src" / "infimum"
+    for question, answer in rows:
+        paths = re.findall(r"`([\w/]+(?:\.py|/))`", answer)
+        assert paths, question
+        assert all((package / path).exists() for path in paths), question
 
 
 def test_the_readme_is_a_page_and_shows_what_the_tutorial_prints() -> None:
@@ -117,6 +127,22 @@ def test_the_readme_is_a_page_and_shows_what_the_tutorial_prints() -> None:
     )
     for path in re.findall(r"\]\(([\w/.-]+)(?:#[\w-]+)?\)", readme):
         assert (ROOT / path).exists(), path
+
+
+def test_every_section_of_the_method_that_is_cited_exists() -> None:
+    sections = re.findall(r"^## (\d+)\. ", (DOCS / "method.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(set(sections)) == len(sections)
+    cited: dict[str, list[str]] = {}
+    for path in [
+        p for folder in ("src", "tests", "benchmarks", "examples") for p in (ROOT / folder).rglob("*.py")
+    ]:
+        for number in re.findall(r"method\.md §\s*(\d+)", path.read_text(encoding="utf-8")):
+            cited.setdefault(number, []).append(path.name)
+    for page in DOCS.rglob("*.md"):
+        for number in re.findall(r"\(method\.md\), §\s*(\d+)", page.read_text(encoding="utf-8")):
+            cited.setdefault(number, []).append(page.name)
+    assert sum(map(len, cited.values())) > 25
+    assert {number: where for number, where in cited.items() if number not in sections} == {}
 
 
 def test_every_page_is_in_the_navigation() -> None:

@@ -28,6 +28,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "cal.npz", folder / "ops.npz"
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.parametrize(
     "call",
     [

@@ -21,8 +21,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from infimum import _presenting
 from infimum._version import __version__
+from infimum.io import faces
 
 if TYPE_CHECKING:
     from infimum.assessment import Assessment as Assessment
@@ -67,7 +67,7 @@ _HOME = {
 
 __all__ = ["__version__", *_HOME]
 
-_presenting.REPORTS.append("infimum.report.faces")
+faces.REPORTS.append("infimum.report.faces")
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import infimum
+from command_line import Run
+from command_line import infimum as infimum_outside
 from conftest_types import Toy
 
 from infimum import Assessment, Outputs
@@ -33,7 +34,7 @@ def here(toy: Toy, tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.savez(folder / "feats.npz", features=toy.features(200, rng))
     (folder / "deep.json").write_text("[" * 200_000)
     (folder / "nan.json").write_text('{"schema": NaN}')
-    (folder / "part.json").write_text('{"schema": "infimum/assessment/1"}')
+    (folder / "part.json").write_text('{"schema": "infimum/assessment/2"}')
     return folder
 
 
@@ -41,21 +42,21 @@ BASE = ("--calibration", "cal.npz", "--operation", "ops.npz")
 
 
 def test_assess_prints_and_writes(here: Path) -> None:
-    done = infimum("assess", *BASE, "--out", "one", cwd=here)
+    done = infimum_outside("assess", *BASE, "--out", "one", cwd=here)
     assert done.returncode == 0, done.stderr
     assert "λ is an estimate, not a guarantee" in done.stdout
     assert "Clopper–Pearson" in done.stdout
     assert Assessment.load(here / "one").network == "one"
     assert (here / "one" / "report.md").read_text().startswith("# Reliability of one")
     before = (here / "one" / "assessment.json").stat().st_ino
-    again = infimum("assess", *BASE, "--out", "one", "--seed", 3, cwd=here)
+    again = infimum_outside("assess", *BASE, "--out", "one", "--seed", 3, cwd=here)
     assert again.returncode == 0
     assert (here / "one" / "assessment.json").stat().st_ino != before  # replaced, not written into
     assert Assessment.load(here / "one").provenance["seed"] == 3
     assert sorted(p.name for p in (here / "one").iterdir()) == ["assessment.json", "report.html", "report.md"]
 
 
-def test_report_writes_both_pages_again(here: Path) -> None:
+def test_report_writes_both_pages_again(infimum: Run, here: Path) -> None:
     done = infimum("assess", *BASE, "--out", "again", "--quiet", cwd=here)
     assert done.returncode == 0, done.stderr
     pages = {name: (here / "again" / name).read_bytes() for name in ("report.html", "report.md")}
@@ -70,7 +71,7 @@ def test_report_writes_both_pages_again(here: Path) -> None:
 
 
 @pytest.mark.parametrize(("target", "code"), [(0.5, 0), (0.9999, 1), (1.5, 2)])
-def test_target_decides_the_exit_code(here: Path, target: float, code: int) -> None:
+def test_target_decides_the_exit_code(infimum: Run, here: Path, target: float, code: int) -> None:
     done = infimum("assess", *BASE, "--target", target, "--confidence", 0.95, cwd=here)
     assert done.returncode == code
 
@@ -111,7 +112,7 @@ def test_target_decides_the_exit_code(here: Path, target: float, code: int) -> N
         ("--head", "head.npz", "--manifold", "none"),
     ],
 )
-def test_options(here: Path, options: tuple[str, ...]) -> None:
+def test_options(infimum: Run, here: Path, options: tuple[str, ...]) -> None:
     done = infimum("assess", *BASE, "--json", "-", *options, cwd=here)
     assert done.returncode == 0, done.stderr
     a = Assessment.from_dict(json.loads(done.stdout))  # nothing else on stdout
@@ -124,13 +125,13 @@ def test_options(here: Path, options: tuple[str, ...]) -> None:
         assert a.manifold["n"] == 200
 
 
-def test_quiet_and_json_file(here: Path) -> None:
+def test_quiet_and_json_file(infimum: Run, here: Path) -> None:
     done = infimum("assess", *BASE, "--quiet", "--json", "x.json", "--name", "net", cwd=here)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert Assessment.load(here / "x.json").network == "net"
 
 
-def test_a_folder_of_parts_is_sampled_from_as_one_file(here: Path) -> None:
+def test_a_folder_of_parts_is_sampled_from_as_one_file(infimum: Run, here: Path) -> None:
     ops = Outputs.load(here / "ops.npz")
     (here / "parts").mkdir()
     for part, rows in enumerate((slice(0, 123), slice(123, 600), slice(600, 700))):
@@ -148,14 +149,14 @@ def test_a_folder_of_parts_is_sampled_from_as_one_file(here: Path) -> None:
     assert found[0] == found[1]
 
 
-def test_a_bound_from_unlabelled_inputs_may_judge_a_file(here: Path) -> None:
+def test_a_bound_from_unlabelled_inputs_may_judge_a_file(infimum: Run, here: Path) -> None:
     done = infimum("assess", *BASE, "--method", "prediction_powered_betting", "--json", "-", cwd=here)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["certified"][0]["method"] == "prediction_powered_betting"
 
 
 @pytest.mark.parametrize("suffix", ["json", "safetensors"])
-def test_calibrate_then_score(here: Path, suffix: str) -> None:
+def test_calibrate_then_score(infimum: Run, here: Path, suffix: str) -> None:
     done = infimum("calibrate", "--calibration", "cal.npz", "--out", f"c.{suffix}", "--seed", 5, cwd=here)
     assert done.returncode == 0, done.stderr
     cal = Calibration.load(here / f"c.{suffix}")
@@ -176,7 +177,7 @@ def test_calibrate_then_score(here: Path, suffix: str) -> None:
         np.testing.assert_array_equal(out["p_second"], ordered[:, -2])
 
 
-def test_score_from_labelled_arrays_to_csv(here: Path) -> None:
+def test_score_from_labelled_arrays_to_csv(infimum: Run, here: Path) -> None:
     command = (
         "score",
         "--calibration",
@@ -201,7 +202,7 @@ def test_score_from_labelled_arrays_to_csv(here: Path) -> None:
     assert [r["prediction_sets"] for r in rows] == [" ".join(map(str, np.flatnonzero(s))) for s in sets]
 
 
-def test_a_finished_calibration_fixes_the_score(here: Path) -> None:
+def test_a_finished_calibration_fixes_the_score(infimum: Run, here: Path) -> None:
     infimum("calibrate", "--calibration", "cal.npz", "--out", "f.json", cwd=here)
     command = ("score", "--calibration", "f.json", "--input", "ops.npz", "--out", "x.npz", "--score", "lac")
     done = infimum(*command, cwd=here)
@@ -261,7 +262,9 @@ BAD = [
 
 
 @pytest.mark.parametrize(("command", "message"), BAD, ids=lambda x: x if isinstance(x, str) else "")
-def test_bad_input_is_one_line_and_exit_code_2(here: Path, command: tuple[str, ...], message: str) -> None:
+def test_bad_input_is_one_line_and_exit_code_2(
+    infimum: Run, here: Path, command: tuple[str, ...], message: str
+) -> None:
     before = sorted(p.name for p in here.rglob("*"))
     done = infimum(*command, cwd=here)
     assert done.returncode == 2, done.stdout + done.stderr
@@ -272,7 +275,7 @@ def test_bad_input_is_one_line_and_exit_code_2(here: Path, command: tuple[str, .
     assert sorted(p.name for p in here.rglob("*")) == before
 
 
-def test_a_shifted_operation_is_no_plain_success(here: Path) -> None:
+def test_a_shifted_operation_is_no_plain_success(infimum: Run, here: Path) -> None:
     ops = Outputs.load(here / "ops.npz")
     Outputs(ops.logits * 0.3).save(here / "shifted.npz")
     command = ("assess", "--calibration", "cal.npz", "--operation", "shifted.npz", "--target", "0.5")
@@ -283,7 +286,7 @@ def test_a_shifted_operation_is_no_plain_success(here: Path) -> None:
     assert infimum("assess", *BASE, "--target", "0.5", "--alike", "require", cwd=here).returncode == 0
 
 
-def test_weights_of_labelled_rows_are_refused(here: Path) -> None:
+def test_weights_of_labelled_rows_are_refused(infimum: Run, here: Path) -> None:
     cal = Outputs.load(here / "cal.npz")
     Outputs(cal.logits, cal.labels, weights=np.ones(len(cal))).save(here / "weighted.npz")
     done = infimum("assess", "--calibration", "weighted.npz", "--operation", "ops.npz", cwd=here)
@@ -291,7 +294,7 @@ def test_weights_of_labelled_rows_are_refused(here: Path) -> None:
     assert "has weights" in done.stderr
 
 
-def test_usage_errors_exit_2(here: Path) -> None:
+def test_usage_errors_exit_2(infimum: Run, here: Path) -> None:
     for command in (("assess", "--nope"), ("assess", *BASE, "--score", "thr"), ("nothing",)):
         assert infimum(*command, cwd=here).returncode == 2
 
@@ -299,7 +302,7 @@ def test_usage_errors_exit_2(here: Path) -> None:
 def test_names_that_are_not_unicode(here: Path) -> None:
     """A Linux file name or argument may hold any bytes."""
     name = os.fsdecode(b"net\xff")
-    done = infimum("assess", *BASE, "--name", name, "--out", name, "--json", "a.json", "-q", cwd=here)
+    done = infimum_outside("assess", *BASE, "--name", name, "--out", name, "--json", "a.json", "-q", cwd=here)
     assert done.returncode == 0, done.stderr
     a = Assessment.load(here / name)
     assert a.network == name
@@ -335,8 +338,8 @@ def test_ctrl_c_while_sampling_writes_what_there_is(here: Path) -> None:
 def test_version_and_help(here: Path) -> None:
     import infimum as package
 
-    assert infimum("--version", cwd=here).stdout == f"infimum {package.__version__}\n"
-    text = infimum("assess", "--help", cwd=here).stdout
+    assert infimum_outside("--version", cwd=here).stdout == f"infimum {package.__version__}\n"
+    text = infimum_outside("assess", "--help", cwd=here).stdout
     for option in ("--calibration", "--score", "k_reg=1", "--manifold", "--sampling", "--json", "--quiet"):
         assert option in text
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jaxtyping
 import pytest
 import typer
 from command_line import Run
@@ -95,14 +93,7 @@ def cases(command: str) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def inside(tmp_path: Path, infimum: Run) -> Iterator[Any]:
-    # `score` asks for typer's context, which is of another class than its annotation where typer brings its own click.
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield checked(tmp_path, infimum)
-    jaxtyping.config.update("jaxtyping_disable", False)
-
-
-def checked(tmp_path: Path, infimum: Run) -> Any:
+def inside(tmp_path: Path, infimum: Run) -> Any:
     def run(command: str, given: dict[str, str]) -> str:
         """What is said of it, where it is refused and nothing has changed."""
         before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}

@@ -145,7 +145,7 @@ def test_fingerprints_tell_changed_data(tmp_path):
 
 
 def test_text_that_is_not_utf8_has_a_hash():
-    from infimum.identity.hashing import input_hashes
+    from infimum.io.hashing import input_hashes
 
     hashes = input_hashes(np.array(["a\udcff", "a\udcfe", "a\udcff"]))
     assert hashes[0] == hashes[2] != hashes[1]

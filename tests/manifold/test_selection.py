@@ -13,7 +13,7 @@ from infimum import Head, InputError
 from infimum.conformal import Calibration, LambdaSummary, calibrate
 from infimum.head import HeadFunction
 from infimum.manifold import (
-    Selection,
+    ManifoldChoice,
     fit_class_gaussians,
     fit_gmm,
     log_density,
@@ -60,7 +60,7 @@ def test_the_chosen_one_has_the_largest_likelihood_of_those_whose_lambda_passes(
     assert same == found
     rngs = np.random.default_rng(1), np.random.default_rng(1)
     np.testing.assert_array_equal(law.sample(9, rngs[0]), again.sample(9, rngs[1]))
-    assert Selection.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert ManifoldChoice.from_dict(json.loads(json.dumps(found.to_dict()))) == found
 
 
 def test_a_manifold_whose_lambda_is_off_is_dropped_though_its_likelihood_is_largest(
@@ -84,6 +84,7 @@ def test_a_manifold_whose_lambda_is_off_is_dropped_though_its_likelihood_is_larg
     assert (found.chosen, found.why) == (DEFAULT, "the default, as no candidate passed")
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.slow
 def test_a_right_manifold_is_seldom_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two Gaussian classes, kept apart, and their kernel: |λ − λ held out| ≤ 2 errors in 95 % of 300 draws.

@@ -48,6 +48,7 @@ def anytime(correct: Any, confidence: Real = 0.95, label_errors: Any = None) -> 
         confidence=confidence,
         method="anytime",
         n=len(right),
+        successes=int(right.sum()),
         assumptions=(
             *DRAWN_ALIKE,
             "they are given in an order that does not depend on whether they are right",

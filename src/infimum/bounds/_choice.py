@@ -15,6 +15,7 @@ import numpy as np
 
 from infimum._checks import Array, Real, check_seed
 from infimum._rounding import floored
+from infimum._streams import Stream
 from infimum.bounds._bound import Bound, check_confidence
 from infimum.bounds._observations import check_bounded, check_correct
 from infimum.errors import InputError
@@ -75,7 +76,7 @@ def rehearse(candidates: Mapping[str, Candidate], levels: Any, confidence: Real 
     """
     confidence = check_confidence(confidence)
     expected = check_bounded(levels, "levels")
-    rng = np.random.default_rng([check_seed(seed), 0xBE57])
+    rng = Stream.BOUND_REHEARSAL.generator(check_seed(seed))
     drawn = rng.random((REHEARSALS, len(expected))) < expected
     means = {
         name: float(np.mean([make(labels, confidence).value for labels in drawn]))

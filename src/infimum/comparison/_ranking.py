@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from infimum._rounding import floor4
 from infimum.assessment._diagnostics.collect import shortened
 from infimum.bounds import Bound, clopper_pearson
 from infimum.bounds._bound import LABELS_RIGHT
 from infimum.bounds._label_errors import LabelErrors
 from infimum.comparison._results import FIGURES, Comparison, Difference, FigureName, Network, Place, Ranking
 from infimum.comparison._statistics import Found, holm
+from infimum.io.findings import Finding, warning
 
 
 class Test(NamedTuple):
@@ -38,8 +38,7 @@ def assembled(
     confidence: float,
     *,
     paired: bool,
-    notes: Sequence[str],
-    warnings: Sequence[str],
+    findings: Sequence[Finding],
     provenance: dict[str, Any],
 ) -> Comparison:
     """The comparison of these networks by these tests, figure by figure."""
@@ -55,8 +54,7 @@ def assembled(
         tau=rank_preservation(networks),
         paired=paired,
         confidence=confidence,
-        notes=tuple(notes),
-        warnings=(*warnings, *contradictions(networks, found)),
+        findings=(*findings, *contradictions(networks, found)),
         provenance=provenance,
     )
 
@@ -136,16 +134,20 @@ def rank_preservation(networks: Sequence[Network]) -> float | None:
     return float(kendalltau(values[:, 0], values[:, 1]).statistic)
 
 
-def contradictions(networks: Sequence[Network], found: Sequence[Difference]) -> list[str]:
+def contradictions(networks: Sequence[Network], found: Sequence[Difference]) -> list[Finding]:
     """Warnings where labels settle that one network is better and λ says the opposite."""
     level = {network.name: network.lambda_ for network in networks}
-    warnings = []
+    told = []
     for d in found:
         ours, theirs = level[d.first], level[d.second]
         if d.figure == "accuracy" and d.settled and ours is not None and theirs is not None and ours < theirs:
-            first, second = shortened(d.first), shortened(d.second)
-            warnings.append(
-                f"λ puts {second} ({floor4(theirs)}) above {first} ({floor4(ours)}), but the labels settle that "
-                f"{first} is the more accurate: do not choose between these two by λ"
+            told.append(
+                warning(
+                    "lambda-against-labels",
+                    higher=shortened(d.second),
+                    its=theirs,
+                    other=shortened(d.first),
+                    others=ours,
+                )
             )
-    return warnings
+    return told

@@ -18,7 +18,7 @@ from infimum.io.ranges import numbers_of, shown
 from infimum.io.records import check_schema
 from infimum.io.replacing import write_bytes
 
-SCHEMA = "infimum/calibration/1"
+SCHEMA = "infimum/calibration/2"
 
 KEYS = ("key_high", "key_low")
 """The two arrays (n,): scores, and what their rounding lost."""

@@ -84,7 +84,7 @@ def fitted(calibration: Outputs) -> Temperature:
         mean_a = (p * a).sum(axis=1)
         score[rows] = mean_a - np.take_along_axis(a, labels[rows, None], axis=1)[:, 0]
         curvature[rows] = (p * (a - mean_a[:, None]) ** 2).sum(axis=1)
-    return Temperature(value, score, curvature, tuple(notes))
+    return Temperature(value, score, curvature, tuple(map(str, notes)))
 
 
 def _relative(logits: Array, temperature: float) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Bool, UInt64
 
-from infimum.identity.hashing import row_hashes
+from infimum.io.hashing import row_hashes
 from infimum.outputs._outputs import Outputs
 
 BEYOND = 3.0

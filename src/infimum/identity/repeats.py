@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Bool, UInt64
 
-from infimum.identity.hashing import row_hashes
 from infimum.identity.rows import Rows, looks_of
 from infimum.identity.shared import believed
+from infimum.io.hashing import row_hashes
 
 Hashes = UInt64[np.ndarray, " n"]
 

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, UInt64
 
 from infimum._checks import Array
 from infimum.errors import InputError
-from infimum.identity.hashing import row_hashes
+from infimum.io.hashing import row_hashes
 from infimum.outputs._outputs import Outputs
 
 Identity = Literal["ids", "hash"]

@@ -11,7 +11,7 @@ import numpy as np
 from infimum._checks import Array
 from infimum.data._data import Batch, Data, count_rows
 from infimum.errors import InputError
-from infimum.identity.hashing import input_hashes
+from infimum.io.hashing import input_hashes
 from infimum.models._cut import CutNetwork
 from infimum.outputs._outputs import Outputs
 
