@@ -186,8 +186,25 @@ def test_every_command_and_option_is_in_the_reference() -> None:
         "--target",
         "--quiet, -q",
         "lac; aps; raps:penalty=0.01, k",
-        "kernel:bandwidth=0.1; neighbors",
-        "randomize=yes, step=exact",
+        "kernel:bandwidth=0.1",
+        "randomize=yes",
         "Default: 0.95.",
     ):
         assert option in text
+
+
+def test_every_option_that_is_an_object_is_in_the_reference() -> None:
+    from infimum.cli.objects import HOMES, registry
+
+    page = runpy.run_path(str(SCRIPTS / "commands.py"))
+    shown = page["on_page_markdown"]((DOCS / "reference" / "options.md").read_text(encoding="utf-8"))
+    assert set(page["OPTIONS"].values()) == set(HOMES)
+    rows = [line for line in shown.splitlines() if line.startswith("| `--")]
+    kinds = [
+        (option, *found) for option, home in page["OPTIONS"].items() for found in registry(home).kinds.items()
+    ]
+    for row, (option, name, kind) in zip(rows, kinds, strict=True):
+        assert row.startswith(f"| `{option}` |")
+        assert f"| `{name}` |" in row or name in option
+        assert row.count("=`") == len(kind.hints)
+        assert all(f"`{key}=`" in row for key in kind.hints)

@@ -10,9 +10,24 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
-from infimum.cli.objects import filled
+from infimum._grammar import Kind, written_values
+from infimum.cli.objects import filled, registry
 
 MARK = "<!-- the commands stand here in the built site -->"
+
+OPTIONS_MARK = "<!-- the options stand here in the built site -->"
+
+OPTIONS = {
+    "--score": "SCORES",
+    "--levels": "LEVELS",
+    "--manifold": "MANIFOLDS",
+    "--sampling": "SAMPLINGS",
+    "--method": "JUDGES",
+    "--images": "IMAGES",
+    "--network": "NETWORKS",
+    "--labels": "LABELS",
+}
+"""Whose registry is which."""
 
 
 def cell(text: str) -> str:
@@ -74,6 +89,30 @@ def reference() -> str:
     return "\n".join(line for name in sorted(functions) for line in section(name, functions[name]))
 
 
+def options() -> str:
+    """Every option that is an object: the names it takes, their parameters, and the class in Python."""
+    lines = ["| option | name | parameters | in Python |", "| --- | --- | --- | --- |"]
+    for option, known in OPTIONS.items():
+        for name, kind in registry(known).kinds.items():
+            shown = "" if registry(known).default else f"`{name}`"
+            lines.append(f"| `{option}` | {shown} | {parameters(kind)} | {in_python(kind)} |")
+    return "\n".join(lines)
+
+
+def parameters(kind: Kind[Any]) -> str:
+    """Each with what it takes."""
+    return ", ".join(f"`{key}=`{cell(written_values(kind, key))}" for key in kind.hints)
+
+
+def in_python(kind: Kind[Any]) -> str:
+    """The class of what a kind makes, unless it is the command line's own."""
+    made = type(kind.make())
+    return "" if made.__module__.startswith("infimum.cli") else f"`{made.__name__}`"
+
+
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """What mkdocs calls for each page."""
-    return markdown.replace(MARK, reference()) if MARK in markdown else markdown
+    for mark, made in ((MARK, reference), (OPTIONS_MARK, options)):
+        if mark in markdown:
+            markdown = markdown.replace(mark, made())
+    return markdown

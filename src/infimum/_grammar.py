@@ -77,13 +77,16 @@ class Registry(Generic[T]):
         return ", ".join(self.kinds)
 
     def help(self) -> str:
-        """The names of all kinds with their parameters and defaults, for the command line."""
-        return "; ".join(self._described(name) for name in self.kinds)
+        """The names of all kinds with their parameters, for the command line: default first, then other words."""
+        several = list(self.kinds.values())[1:]
+        first = next(iter(self.kinds.values()))
+        shared = [key for key in first.hints if several and all(key in kind.hints for kind in several)]
+        said = [self._described(name, kind, shared) for name, kind in self.kinds.items()]
+        return "; ".join([*said, *([f"each: {_parameters_of(first, shared)}"] if shared else [])])
 
-    def _described(self, name: str) -> str:
-        kind = self.kinds[name]
-        parameters = ", ".join(f"{key}={_written(kind.defaults.get(key))}" for key in kind.hints)
-        return name if not parameters else parameters if name == self.default else f"{name}:{parameters}"
+    def _described(self, name: str, kind: Kind[T], shared: list[str]) -> str:
+        parameters = _parameters_of(kind, [key for key in kind.hints if key not in shared])
+        return ":".join(filter(None, ["" if name == self.default else name, parameters]))
 
     def _parameters(self, text: str, kind: Kind[T], name: str) -> Iterator[tuple[str, Any]]:
         whose = self.what if name == self.default else f"{self.what} {name}"
@@ -202,6 +205,23 @@ def _said(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return " or ".join(get_args(kind))
     return "numbers with / between" if get_origin(kind) is tuple else _WORDS[kind]
+
+
+def _parameters_of(kind: Kind[Any], keys: list[str]) -> str:
+    return ", ".join(f"{key}={written_values(kind, key)}" for key in keys)
+
+
+def written_values(kind: Kind[Any], key: str) -> str:
+    """The default of a parameter and the other words it takes, as they would be written; … for what is left open.
+
+    >>> written_values(Kind(dict, {"draw": Literal["independent", "sobol"]}, {"draw": "independent"}), "draw")
+    'independent|sobol'
+    """
+    words = [_written(kind.defaults.get(key))]
+    for plain in _kinds(kind.hints[key]):
+        words += get_args(plain) if get_origin(plain) is Literal else ["yes", "no"] if plain is bool else []
+        words += ["none"] if plain is type(None) and words[0] != "…" else []
+    return "|".join(dict.fromkeys(words))
 
 
 def _written(value: Any) -> str:
