@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import runpy
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +13,12 @@ import numpy as np
 import pytest
 
 from infimum import InputError, Outputs, assess
+from infimum.gates import target_gate
 from infimum.io.findings import Finding, ignoring, note, warning
-from infimum.report.findings import CODES, check_codes, said
+from infimum.report.findings import CODES, VERDICTS, WHAT_TO_DO, check_codes, said
+from infimum.report.gates import to_summary
+from infimum.report.html import to_html
+from infimum.report.junit import Suite, to_junit
 
 ROOT = Path(__file__).parents[2]
 
@@ -54,8 +59,47 @@ def test_every_code_that_is_made_has_words_and_every_word_is_used() -> None:
 
 def test_the_documentation_lists_the_codes_of_today() -> None:
     page = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^\| `([\w-]+)` \| (.+) \|$", page, re.MULTILINE)
-    assert listed == [(code, CODES[code].meaning) for code in sorted(CODES)]
+    script = runpy.run_path(str(ROOT / "docs" / "scripts" / "findings.py"))
+    assert script["with_table"](page) == page
+    listed = re.findall(r"^\| `([\w-]+)` \| (warning|note) \| (.+) \| (.+) \|$", page, re.MULTILINE)
+    assert [(code, meaning) for code, _, meaning, _ in listed] == [
+        (c, CODES[c].meaning) for c in sorted(CODES)
+    ]
+    assert all(f"`{code}`" in page.partition("## All codes")[0] for code in VERDICTS)
+
+
+def test_every_code_has_advice() -> None:
+    assert set(WHAT_TO_DO) == set(CODES)
+    assert set(VERDICTS) <= set(CODES)
+
+
+@pytest.mark.parametrize("code", VERDICTS)
+def test_a_verdict_cannot_be_ignored(code: str) -> None:
+    with pytest.raises(InputError, match="part of the verdict"):
+        check_codes([code])
+
+
+def test_what_a_gate_says_besides_is_ignored_and_counted_so() -> None:
+    a = assess(*outputs(), target=0.999)
+    gate = target_gate(a)
+    assert gate is not None
+    assert len(gate.notes) == 1
+    quieter = gate.ignoring({"labels-that-would-do"})
+    assert (quieter.passed, quieter.message, quieter.notes) == (gate.passed, gate.message, ())
+    assert quieter.to_dict()["beside"][0]["ignored"]
+    suite = Suite(replace(a, findings=ignoring(a.findings, {"few-operation-inputs"})), (quieter,), 0.0)
+    for text in (to_junit([suite]), to_summary([suite])):
+        assert "ignored as asked: few-operation-inputs, labels-that-would-do" in text
+        assert gate.notes[0] not in text
+
+
+def test_what_is_ignored_is_no_warning() -> None:
+    found = assess(*outputs())
+    quieter = replace(found, findings=ignoring(found.findings, {f.code for f in found.findings}))
+    assert quieter.warnings == quieter.notes == ()
+    page = to_html(quieter)
+    assert 'class="warned"' not in page
+    assert "ignored as asked: " in page
 
 
 def test_codes_are_words_with_hyphens() -> None:

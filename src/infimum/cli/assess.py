@@ -227,7 +227,7 @@ def assess(
         )
     command = shlex.join(["infimum", *sys.argv[1:]])
     result = o.without(replace(result, provenance={**result.provenance, "command": command}), codes)
-    gates = gates_of(result, require_alike=alike is Alike.require)
+    gates = tuple(gate.ignoring(codes) for gate in gates_of(result, require_alike=alike is Alike.require))
     with together():
         if out is not None:
             result.save(out)

@@ -38,6 +38,7 @@ def check(
     from infimum.gates._gates import gates_of
     from infimum.io.places import Folder, check_places
     from infimum.io.replacing import make_directory, together, write_bytes, write_files
+    from infimum.report.findings import ignored
     from infimum.report.gates import to_summary
     from infimum.report.junit import Suite, to_junit
 
@@ -59,6 +60,7 @@ def check(
         start = time.perf_counter()
         result = o.without(_assessed(entry, asked.method), asked.ignore)
         gates = gates_of(result, released.get(entry.name), entry.tolerance, entry.alike == "require")
+        gates = tuple(gate.ignoring(asked.ignore) for gate in gates)
         suites.append(Suite(result, gates, time.perf_counter() - start))
         if asked.out is not None:
             result.save(asked.out / entry.name)
@@ -70,6 +72,8 @@ def check(
                     say(f"          {in_brief(text)}")
             for warning in result.warnings:
                 note("  warning", warning)
+            for line in ignored(suites[-1].ignored):
+                say(f"  {line}")
         if result.interrupted:  # who stops one does not want the next
             break
     with together():

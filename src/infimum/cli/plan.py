@@ -71,6 +71,7 @@ def plan(
     from infimum.io.replacing import together, write_bytes, write_files
     from infimum.outputs._outputs import Outputs
 
+    codes = o.codes_of(ignore)
     if select is not None:
         from infimum.certification._selection import check_unlabelled
 
@@ -84,7 +85,7 @@ def plan(
             raise InputError(f"--out must end in .csv or .npz with --select, not {out.name!r}")
         check_places({"--out": out}, {"--operation": operation, "--calibration": calibration})
         check_unlabelled(out)
-        _select(Outputs.load(operation, "operation"), calibration, select, out, seed, quiet)
+        _select(Outputs.load(operation, "operation"), calibration, select, out, seed, quiet, codes)
         return
     if target is None:
         raise InputError(
@@ -93,7 +94,7 @@ def plan(
     from infimum.certification._planning import plan as make_plan
     from infimum.report.power_curve import to_svg
 
-    json_to, codes = json_file(json), o.codes_of(ignore)
+    json_to = json_file(json)
     check_places(
         {"--out": None if out is None else Folder(out, WRITTEN), "--json": json_to},
         {"--operation": operation, "--calibration": calibration},
@@ -117,20 +118,31 @@ def plan(
     emit(made, json, quiet, () if out is None else [out / name for name in WRITTEN])
 
 
-def _select(operation: Outputs, calibration: Path, n: int, out: Path, seed: int, quiet: bool) -> None:
+def _select(
+    operation: Outputs,
+    calibration: Path,
+    n: int,
+    out: Path,
+    seed: int,
+    quiet: bool,
+    codes: frozenset[str],
+) -> None:
     import numpy as np
 
     from infimum.certification._selection import select
+    from infimum.report.findings import ignored
 
     if n > len(operation):
         raise InputError(
             f"--select: N must be a whole number from 1 to {len(operation)} ({operation.name} has as many inputs), "
             f"not {n}"
         )
-    drawn = select(operation, calibration_from(calibration), n, seed=seed)
+    drawn = o.without(select(operation, calibration_from(calibration), n, seed=seed), codes)
     drawn.save(out)
     for text in drawn.warnings:
         note("warning", text, err=True)
+    for line in ignored(drawn.ignored):
+        say(line, err=True)
     if not quiet:
         count = np.bincount(drawn.stratum)
         strata = "1 stratum" if len(count) == 1 else f"{len(count)} strata"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 from infimum._checks import Real, exact_fraction
 from infimum._rounding import percent
@@ -12,7 +13,7 @@ from infimum.bounds._clopper_pearson import binomial_lower, labels_needed, succe
 from infimum.bounds._label_errors import LabelErrors
 from infimum.comparison._inputs import hashes
 from infimum.errors import InputError
-from infimum.io.findings import Finding, note
+from infimum.io.findings import Finding, ignoring, note
 from infimum.io.records import Record
 
 BINOMIAL = "clopper_pearson"
@@ -37,8 +38,12 @@ class Gate(Record):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know besides, a sentence each."""
-        return tuple(map(str, self.beside))
+        """What to know besides, a sentence each; what was asked to be ignored is left out."""
+        return tuple(str(finding) for finding in self.beside if not finding.ignored)
+
+    def ignoring(self, codes: Collection[str]) -> Gate:
+        """The same gate, findings of these codes beside it marked as ignored; whether it holds does not change."""
+        return replace(self, beside=ignoring(self.beside, codes))
 
 
 def gates_of(

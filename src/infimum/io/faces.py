@@ -7,7 +7,7 @@ has it imported when the first face is looked at.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -43,10 +43,9 @@ def _load() -> None:
 
 
 class Words(NamedTuple):
-    """What is said of a finding, and of the codes of those that were asked to be ignored."""
+    """What is said of a finding."""
 
     said: Callable[[Any], str]
-    ignored: Callable[[tuple[str, ...]], str]
 
 
 _WORDS: list[Words] = []
@@ -64,6 +63,11 @@ def words() -> Words:
     return _WORDS[0]
 
 
+def codes_ignored(findings: Iterable[Any]) -> tuple[str, ...]:
+    """Codes of those findings that were asked to be ignored, each once."""
+    return tuple(dict.fromkeys(f.code for f in findings if f.ignored))
+
+
 class Shown:
     """A result that a person can read; its `findings` are codes, `warnings` and `notes` are their sentences."""
 
@@ -71,9 +75,8 @@ class Shown:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What may be wrong, a sentence each; of what was asked to be ignored only that it was found, in the last."""
-        said = self._said("warning")
-        return (*said, words().ignored(self.ignored)) if self.ignored else said
+        """What may be wrong, a sentence each; what was asked to be ignored is left out."""
+        return self._said("warning")
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -83,7 +86,7 @@ class Shown:
     @property
     def ignored(self) -> tuple[str, ...]:
         """Codes of what was found and asked to be ignored."""
-        return tuple(dict.fromkeys(f.code for f in self.findings if f.ignored))
+        return codes_ignored(self.findings)
 
     def _said(self, level: str) -> tuple[str, ...]:
         return tuple(words().said(f) for f in self.findings if f.level == level and not f.ignored)

@@ -9,6 +9,7 @@ from infimum._text import in_brief, printable
 from infimum.bounds import Bound
 from infimum.bounds._registry import needs
 from infimum.certification._certificate import Certificate
+from infimum.report.findings import ignored
 from infimum.report.text import WIDTH
 from infimum.report.wording import alike, named
 
@@ -65,6 +66,7 @@ def to_text(c: Certificate) -> str:
         lines += textwrap.wrap(sentence, WIDTH)
     for warning in c.warnings:
         lines += textwrap.wrap(f"warning: {in_brief(warning)}", WIDTH, subsequent_indent="  ")
+    lines += ignored(c.ignored)
     return "\n".join(map(printable, lines)).rstrip() + "\n"
 
 

@@ -7,6 +7,7 @@ import textwrap
 from infimum._rounding import estimated
 from infimum._text import in_brief, printable
 from infimum.estimators import Estimates
+from infimum.report.findings import ignored
 from infimum.report.text import WIDTH
 from infimum.report.wording import alike
 
@@ -45,4 +46,5 @@ def to_text(found: Estimates) -> str:
     lines += [about, *textwrap.wrap(tested, WIDTH)]
     for warning in found.warnings:
         lines += textwrap.wrap(f"warning: {in_brief(warning)}", WIDTH, subsequent_indent="  ")
+    lines += ignored(found.ignored)
     return "\n".join(map(printable, lines)) + "\n"

@@ -12,7 +12,7 @@ from infimum.report import certificate, estimates, pages, plan, text
 from infimum.report.comparison import html as comparison_html
 from infimum.report.comparison import markdown as comparison_markdown
 from infimum.report.comparison import text as comparison_text
-from infimum.report.findings import ignored, said
+from infimum.report.findings import said
 
 
 def _comparison(c: Comparison) -> dict[str, str]:
@@ -22,7 +22,7 @@ def _comparison(c: Comparison) -> dict[str, str]:
     }
 
 
-register_words(Words(said, ignored))
+register_words(Words(said))
 register(Assessment, Face(text.to_text, pages.of_assessment))
 register(Certificate, Face(certificate.to_text))
 register(Comparison, Face(comparison_text.to_text, _comparison))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from infimum._text import printable
 from infimum.assessment._diagnostics.collect import shortened
 from infimum.report.figures import NO_GUARANTEE, verdict
+from infimum.report.findings import ignored
 from infimum.report.junit import Suite
 from infimum.report.markdown import escape, table
 
@@ -27,8 +28,9 @@ def to_summary(suites: Sequence[Suite]) -> str:
         lines += [f"**{escape(_name(suite))}**: {escape(verdict(a))}", ""]
         notes = [f"- {gate.name}: {escape(note)}" for gate in suite.gates for note in gate.notes]
         warnings = [f"- warning: {escape(warning)}" for warning in a.warnings]
-        if notes or warnings:
-            lines += [*notes, *warnings, ""]
+        left_out = [f"- {escape(line)}" for line in ignored(suite.ignored)]
+        if notes or warnings or left_out:
+            lines += [*notes, *warnings, *left_out, ""]
     return "\n".join([*lines, NO_GUARANTEE, ""])
 
 

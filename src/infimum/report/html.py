@@ -19,6 +19,7 @@ from infimum.assessment._diagnostics.collect import shortened
 from infimum.assessment._results import Assessment
 from infimum.report import charts
 from infimum.report.figures import FIDELITY, NO_GUARANTEE, ON_CALIBRATION, facts, fidelity_rows, sentence
+from infimum.report.findings import ignored
 from infimum.report.provenance import fit_rows, provenance_rows
 from infimum.report.selection import HEAD, selection_rows, selection_title
 from infimum.report.thumbnails import data_uri
@@ -51,6 +52,7 @@ def to_html(a: Assessment, thumbnails: Mapping[int, Any] | None = None) -> str:
         script_hash=content_hash(script),
         sentence=sentence(a),
         contradicted=a.contradicted,
+        ignored=ignored(a.ignored),
         no_guarantee=NO_GUARANTEE,
         facts=facts(a),
         ladder=charts.ladder_strips(a),

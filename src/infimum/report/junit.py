@@ -14,7 +14,9 @@ from xml.etree import ElementTree as Xml
 from infimum._text import in_brief, printable
 from infimum.assessment._results import Assessment
 from infimum.gates._gates import Gate
+from infimum.io.faces import codes_ignored
 from infimum.report.figures import NO_GUARANTEE, verdict
+from infimum.report.findings import ignored
 from infimum.report.wording import p_of_labels, p_of_permutations
 
 
@@ -24,6 +26,11 @@ class Suite(NamedTuple):
     assessment: Assessment
     gates: tuple[Gate, ...]
     seconds: float
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Codes of what was found, of the network or by its gates, and asked to be ignored."""
+        return codes_ignored([*self.assessment.findings, *(f for gate in self.gates for f in gate.beside)])
 
 
 def to_junit(suites: Sequence[Suite]) -> str:
@@ -74,7 +81,8 @@ def _suite(suite: Suite, number: int, now: str) -> Xml.Element:
         Xml.SubElement(case, "skipped")
     notes = [note for gate in suite.gates if gate.passed for note in gate.notes]
     warnings = [f"warning: {warning}" for warning in a.warnings]
-    lines = [verdict(a), *(gate.message for gate in suite.gates), *notes, *warnings, NO_GUARANTEE]
+    beside = [*notes, *warnings, *ignored(suite.ignored)]
+    lines = [verdict(a), *(gate.message for gate in suite.gates), *beside, NO_GUARANTEE]
     Xml.SubElement(element, "system-out").text = "\n".join(map(printable, lines))
     Xml.SubElement(element, "system-err")
     return element

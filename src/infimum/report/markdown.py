@@ -20,6 +20,7 @@ from infimum.report.figures import (
     figures,
     verdict,
 )
+from infimum.report.findings import ignored
 from infimum.report.provenance import provenance_rows
 from infimum.report.selection import HEAD, selection_rows, selection_title
 
@@ -37,6 +38,8 @@ def to_markdown(a: Assessment) -> str:
     lines += ["", NO_GUARANTEE, ""]
     if a.warnings:
         lines += ["## Warnings", "", *(f"- {escape(w)}" for w in a.warnings), ""]
+    if a.ignored:
+        lines += [*map(escape, ignored(a.ignored)), ""]
     if a.diagnostics is not None:
         lines += [*_thresholds(a.curves), *_worst(a.diagnostics)]
     likeness = fidelity_rows(a)

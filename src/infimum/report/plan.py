@@ -7,6 +7,7 @@ import textwrap
 from infimum._rounding import floored, percent, unrounded
 from infimum._text import in_brief, printable
 from infimum.certification._planning import Need, Plan
+from infimum.report.findings import ignored
 from infimum.report.text import WIDTH
 from infimum.report.wording import named
 
@@ -45,6 +46,7 @@ def to_text(p: Plan) -> str:
     for head, items in (("note", p.notes), ("warning", p.warnings)):
         for item in items:
             lines += textwrap.wrap(f"{head}: {in_brief(item)}", WIDTH, subsequent_indent="  ")
+    lines += ignored(p.ignored)
     return "\n".join(map(printable, lines)) + "\n"
 
 

@@ -7,6 +7,7 @@ import textwrap
 from infimum._text import in_brief, printable
 from infimum.assessment._results import Assessment
 from infimum.report.figures import NO_GUARANTEE, facts, figures, verdict
+from infimum.report.findings import ignored
 from infimum.report.selection import selection_table, selection_title
 
 WIDTH = 100
@@ -27,4 +28,5 @@ def to_text(a: Assessment) -> str:
     for head, items in (("note", a.notes), ("warning", a.warnings)):
         for item in items:
             lines += textwrap.wrap(f"{head}: {in_brief(item)}", WIDTH, subsequent_indent="  ")
+    lines += ignored(a.ignored)
     return "\n".join(map(printable, lines)) + "\n"

@@ -6,6 +6,7 @@ from infimum.comparison._results import Comparison
 from infimum.report.comparison import words
 from infimum.report.comparison.ladder import network_ladder
 from infimum.report.figures import NO_GUARANTEE
+from infimum.report.findings import ignored
 from infimum.report.html import asset, content_hash, environment
 
 
@@ -24,6 +25,7 @@ def to_html(c: Comparison) -> str:
             headline=words.headline(c),
             unsettled=words.unsettled(c),
             how=words.how(c),
+            ignored=ignored(c.ignored),
             preservation=words.preservation(c),
             multiplicity=words.multiplicity(c),
             no_guarantee=NO_GUARANTEE,

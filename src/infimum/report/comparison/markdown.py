@@ -5,6 +5,7 @@ from __future__ import annotations
 from infimum.comparison._results import Comparison
 from infimum.report.comparison import words
 from infimum.report.figures import NO_GUARANTEE
+from infimum.report.findings import ignored
 from infimum.report.markdown import escape, table
 
 
@@ -16,6 +17,8 @@ def to_markdown(c: Comparison) -> str:
     lines += [words.preservation(c), "", words.multiplicity(c), "", NO_GUARANTEE, ""]
     if c.warnings:
         lines += ["## Warnings", "", *(f"- {escape(w)}" for w in c.warnings), ""]
+    if c.ignored:
+        lines += [*map(escape, ignored(c.ignored)), ""]
     if c.differences:
         lines += [
             "## Differences",

@@ -9,6 +9,7 @@ from infimum._text import in_brief, printable
 from infimum.comparison._results import Comparison
 from infimum.report.comparison import words
 from infimum.report.figures import NO_GUARANTEE
+from infimum.report.findings import ignored
 from infimum.report.text import WIDTH
 
 LONGEST = 40
@@ -36,6 +37,7 @@ def to_text(c: Comparison) -> str:
     for head, items in (("note", c.notes), ("warning", c.warnings)):
         for item in items:
             lines += _wrapped(f"{head}: {in_brief(item)}")
+    lines += ignored(c.ignored)
     return "\n".join(lines) + "\n"
 
 

@@ -10,10 +10,13 @@ from infimum.report.findings import (
     likeness,
     manifold,
 )
-from infimum.report.findings.registry import CODES, check_codes, ignored, said
+from infimum.report.findings.advice import WHAT_TO_DO
+from infimum.report.findings.registry import CODES, VERDICTS, check_codes, ignored, said
 
 __all__ = [
     "CODES",
+    "VERDICTS",
+    "WHAT_TO_DO",
     "assessment",
     "calibration",
     "certification",

@@ -52,14 +52,25 @@ def said(finding: Finding) -> str:
         return printable(f"{finding.code}: {finding.data}")
 
 
-def ignored(codes: Iterable[str]) -> str:
-    """That findings of these codes were made, and are not told because the user asked so."""
-    return f"ignored as asked: {', '.join(map(printable, codes))}"
+def ignored(codes: Iterable[str]) -> list[str]:
+    """One line, that findings of these codes were made and are not told because the user asked so; none without any.
+
+    >>> ignored(["capped", "not-alike"]), ignored([])
+    (['ignored as asked: capped, not-alike'], [])
+    """
+    known = ", ".join(map(printable, codes))
+    return [f"ignored as asked: {known}"] if known else []
+
+
+VERDICTS = ("alike-gate", "baseline-gate", "bound-withheld", "rejected-by-test", "target-gate")
+"""Codes of what a gate, a table of bounds or their assumptions consist of: without these there is no result to read."""
 
 
 def check_codes(codes: Iterable[str]) -> frozenset[str]:
-    """These codes; InputError for one that there is not, naming the nearest."""
+    """These codes; InputError for one that there is not, naming the nearest, and for what is part of a verdict."""
     for code in codes:
+        if code in VERDICTS:
+            raise InputError(f"{code} is part of the verdict itself and cannot be ignored; leave it out")
         if code not in CODES:
             near = difflib.get_close_matches(code[:60], CODES, n=1, cutoff=0.0)
             raise InputError(
