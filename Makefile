@@ -9,8 +9,13 @@ LOWEST_TESTS := tests/test_lowest.py tests/conformal/test_golden.py tests/confor
 demo: .venv/package
 	$(BIN)/python examples/digits.py demo
 
+# Each worker of the tests has a core to itself: libraries that start a thread per core in each of them would mostly
+# wait for one another, which took more time than the tests. Files in their order: the many short ones of src come last,
+# so that no worker ends on a long one while the others have nothing to do.
+test: export OMP_NUM_THREADS = 1
+test: export OPENBLAS_NUM_THREADS = 1
 test: .venv/tests
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 # Once, with the oldest releases of what infimum needs, which have wheels for Python 3.11 only. Without beartype
 # (the plugin that checks types is of a later jaxtyping), and old releases may find others of their own deprecated.

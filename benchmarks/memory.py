@@ -58,7 +58,7 @@ def made(folder: Path, n_classes: int, rows: int) -> tuple[Path, Path, int]:
 def commands(calibration: Path, operation: Path, folder: Path) -> dict[str, tuple[object, ...]]:
     """What is measured, by name."""
     both = ("--calibration", calibration, "--operation", operation)
-    tuned = ("--temperature", "fit", "--k-reg", "auto")
+    tuned = ("--levels", "temperature=fit", "--score", "raps:k_reg=auto")
     return {
         "assess": ("assess", *both, "--out", folder / "out"),
         "assess, tuned": ("assess", *both, *tuned, "--out", folder / "out"),

@@ -21,7 +21,7 @@ import numpy as np
 from sampling_data import features, head
 from timing import machine, print_table
 
-from infimum import Outputs, Stopping, assess
+from infimum import Outputs, assess
 from infimum.cli.app import app
 
 
@@ -57,7 +57,7 @@ def main() -> None:
     few, _ = features(5000, 128, seed=2)
     many, many_labels = features(options.rows, 128, seed=4)
     logits = layer.logits(many).astype(np.float32)
-    rule = Stopping("samples", max_samples=options.samples)
+    rule = f"samples:max_samples={options.samples}"
     rows: list[tuple[object, ...]] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -78,7 +78,7 @@ def main() -> None:
                 Outputs(layer.logits(few), features=few),
                 head=layer,
                 manifold="gmm",
-                stopping=rule,
+                sampling=rule,
             ),
             f"score, {options.rows:,} rows to CSV": lambda: app(
                 ["score", *map(str, files)], standalone_mode=False

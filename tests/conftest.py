@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import type_checks
 
 from infimum import Head, Outputs
 
@@ -38,6 +39,13 @@ def browser() -> Iterator[Any]:
         opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"], timeout=120_000)
         yield opened
         opened.close()
+
+
+@pytest.fixture
+def without_type_checks() -> Iterator[None]:
+    """For simulations; the types are checked by the other tests of the same functions."""
+    with type_checks.without_type_checks():
+        yield
 
 
 class ToyNetwork:

@@ -59,7 +59,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("scoring", "assessment", "certification", "comparison", "gates", "report", "study", ""),
     ),
     "": (
-        "_",
+        *LOW,
         *("head", "outputs", "conformal", "bounds", "manifold", "estimators", "models"),
         *("assessment", "certification", "comparison", "testing"),
     ),

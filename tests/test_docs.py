@@ -97,7 +97,7 @@ def test_the_architecture_page_names_files_that_are_there() -> None:
         ("conformal/_scores.py", "SCORES: "),
         ("manifold/_options.py", "MANIFOLDS: "),
         ("report/wording.py", "METHODS"),
-        ("bounds/_judges.py", "JUDGES: "),
+        ("bounds/_registry.py", "METHODS = "),
     ):
         assert name in (package / file).read_text(encoding="utf-8")
 
@@ -127,6 +127,22 @@ def test_the_readme_is_a_page_and_shows_what_the_tutorial_prints() -> None:
     )
     for path in re.findall(r"\]\(([\w/.-]+)(?:#[\w-]+)?\)", readme):
         assert (ROOT / path).exists(), path
+
+
+def test_every_section_of_the_method_that_is_cited_exists() -> None:
+    sections = re.findall(r"^## (\d+)\. ", (DOCS / "method.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(set(sections)) == len(sections)
+    cited: dict[str, list[str]] = {}
+    for path in [
+        p for folder in ("src", "tests", "benchmarks", "examples") for p in (ROOT / folder).rglob("*.py")
+    ]:
+        for number in re.findall(r"method\.md §\s*(\d+)", path.read_text(encoding="utf-8")):
+            cited.setdefault(number, []).append(path.name)
+    for page in DOCS.rglob("*.md"):
+        for number in re.findall(r"\(method\.md\), §\s*(\d+)", page.read_text(encoding="utf-8")):
+            cited.setdefault(number, []).append(page.name)
+    assert sum(map(len, cited.values())) > 25
+    assert {number: where for number, where in cited.items() if number not in sections} == {}
 
 
 def test_every_page_is_in_the_navigation() -> None:
@@ -168,9 +184,10 @@ def test_every_command_and_option_is_in_the_reference() -> None:
         assert f"## infimum {command.callback.__name__}\n" in text
     for option in (
         "--target",
-        "--randomize/--no-randomize",
         "--quiet, -q",
-        "lac, aps, raps",
+        "lac; aps; raps:penalty=0.01, k",
+        "kernel:bandwidth=0.1; neighbors",
+        "randomize=yes, step=exact",
         "Default: 0.95.",
     ):
         assert option in text

@@ -52,10 +52,10 @@ def test_assess_and_certify(tmp_path: Path) -> None:
         tmp_path / "head.npz",
         "--manifold",
         "gmm",
-        "--draw",
-        "sobol",
-        "--temperature",
-        "fit",
+        "--sampling",
+        "se:draw=sobol",
+        "--levels",
+        "temperature=fit",
     )
     call("assess", *data, *manifold, "--target", 0.9, "--out", tmp_path / "out")
     assert (tmp_path / "out" / "report.html").is_file()

@@ -28,10 +28,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "cal.npz", folder / "ops.npz"
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.parametrize(
     "call",
     [
-        lambda cal, ops: infimum.assess(cal, ops, temperature="fit"),
+        lambda cal, ops: infimum.assess(cal, ops, levels="temperature=fit"),
         lambda cal, ops: estimate(cal, ops),
     ],
     ids=["assess", "estimate"],

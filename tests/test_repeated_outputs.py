@@ -15,7 +15,8 @@ from infimum.bounds import (
     clopper_pearson,
     clopper_pearson_per_class,
 )
-from infimum.certification._candidates import stratified_bound
+from infimum.bounds._registry import METHODS, Evidence
+from infimum.certification._candidates import in_strata
 from infimum.certification._design import Design
 from infimum.certification._selection import select
 from infimum.shift import _two_sample as two_sample
@@ -31,6 +32,7 @@ def most(draws: int = DRAWS, miss: float = 0.05) -> int:
     return int(binom.ppf(1 - 1e-4, draws, miss))
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_bounds_on_labels_hold() -> None:
     misses = dict.fromkeys(("clopper_pearson", "anytime", "betting", "class_profile", "per_class"), 0)
     whole = world(200_000, 999)
@@ -49,6 +51,7 @@ def test_bounds_on_labels_hold() -> None:
     assert all(count <= most() for count in misses.values()), misses
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.parametrize("method", ["stratified_chernoff", "stratified_e_process", "stratified_bonferroni"])
 def test_labels_drawn_in_strata(method: str) -> None:
     """Inputs of equal outputs share a stratum; the bound is for the success rate of the operation at hand."""
@@ -59,10 +62,14 @@ def test_labels_drawn_in_strata(method: str) -> None:
         strata, at, stratum = np.unique(drawn.stratum, return_index=True, return_inverse=True)
         assert len(strata) > 1
         design = Design(stratum, drawn.stratum_weight[at])
-        missed += stratified_bound(design, method, seed, ops.correct[drawn.row], 0.95).value > ops.accuracy
+        missed += (
+            METHODS[method].bound(in_strata(design, Evidence(seed=seed)), ops.correct[drawn.row], 0.95).value
+            > ops.accuracy
+        )
     assert missed <= most(draws)
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_the_test_of_likeness_keeps_its_level(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(two_sample, "FREQUENCIES", 16)
     rejected = sum(
@@ -74,6 +81,7 @@ def test_the_test_of_likeness_keeps_its_level(monkeypatch: pytest.MonkeyPatch) -
     assert rejected <= most()
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_gates_keep_their_level() -> None:
     """A network at .001 below the target passes in 5 % of draws at most; labels of the operation reject in 1 %."""
     passed = contradicted = 0

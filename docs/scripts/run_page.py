@@ -15,13 +15,14 @@ from pathlib import Path
 
 BLOCK = re.compile(r"^```(python|bash|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 START = """
-import subprocess as _subprocess, sys as _sys
-def _infimum(*arguments):
-    _sys.stdout.flush()
-    command = "from infimum.cli.main import run; run()"
-    done = _subprocess.run([_sys.executable, "-c", command, *arguments], capture_output=True, text=True)
-    print(done.stdout)
-    assert done.returncode == 0, done.stderr
+import sys as _sys
+from infimum.cli.main import run as _run
+def _infimum(*arguments):  # in this process: each start of another would load numpy, scipy and scikit-learn again
+    _sys.argv = ["infimum", *arguments]
+    try:
+        _run()
+    except SystemExit as stop:
+        assert not stop.code, arguments
 """
 
 

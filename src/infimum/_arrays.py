@@ -17,6 +17,16 @@ NO_ARRAYS = (str, bytes, bytearray, dict, set, frozenset)
 """What numpy would make an array of one object of."""
 
 
+def effective_number(total: Any, squared: Any) -> Any:
+    """Kish's effective number of inputs (Σw)²/Σw², elementwise, of these sums; 0 where no input has weight.
+
+    >>> float(effective_number(3.0, 3.0)), float(effective_number(3.0, 5.0))
+    (3.0, 1.8)
+    """
+    total, squared = np.asarray(total, dtype=np.float64), np.asarray(squared, dtype=np.float64)
+    return np.divide(total**2, squared, out=np.zeros_like(squared), where=squared > 0)
+
+
 def as_array(values: Any, what: str) -> npt.NDArray[Any]:
     """The same values as a numpy array, without a copy where they are one already.
 

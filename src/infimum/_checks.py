@@ -243,7 +243,7 @@ def check_weights(values: Any, n: int | None, what: str = "weights") -> Array:
 
 
 def exact_fraction(value: Any, what: str, *, low: int = 0, high: int = 1, inside: bool = True) -> Fraction:
-    """The decimal that was written, exactly: 0.7 is 7/10, not the float next to it (METHOD §2).
+    """The decimal that was written, exactly: 0.7 is 7/10, not the float next to it (docs/method.md §2).
 
     >>> exact_fraction(0.7, "error")
     Fraction(7, 10)

@@ -7,13 +7,14 @@ and lists its names and parameters for help. Values go by the annotations of the
 from __future__ import annotations
 
 import difflib
+import math
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from infimum._text import printable
+from infimum._text import in_brief
 from infimum.errors import InputError
 
 T = TypeVar("T")
@@ -39,7 +40,10 @@ class Kind(Generic[T]):
 
 
 class Registry(Generic[T]):
-    """The kinds of one option. `what` names it in messages; `takes` says which objects are passed on as they are."""
+    """The kinds of one option. `what` names it in messages; `takes` says which objects are passed on as they are.
+
+    With a `default` there is one kind alone, and texts hold its parameters without its name.
+    """
 
     def __init__(
         self, what: str, kinds: Mapping[str, Kind[T]], takes: Callable[[Any], bool], default: str = ""
@@ -49,22 +53,23 @@ class Registry(Generic[T]):
     def read(self, given: T | str) -> T:
         """The object that is given or that a text describes; InputError naming what is wrong, and what is known."""
         if not isinstance(given, str):
-            if isinstance(given, type) or not self._takes(given):
-                raise InputError(f"{self.what} must be one of {self.names}, not {given!r}")
+            if isinstance(given, type):
+                raise InputError(f"{self.what} must be an object, not a class: {given.__name__}(…)")
+            if not self._takes(given):
+                expected = "KEY=VALUE,…" if self.default else f"one of {self.names}"
+                raise InputError(f"{self.what} must be {expected}, or an object of these, not {given!r:.60}")
             return given
-        name, colon, rest = given.partition(":")
-        if self.default and name not in self.kinds and not colon:  # parameters of the one kind there is
-            name, rest = self.default, given
+        name, _, rest = (self.default, "", given) if self.default else given.partition(":")
         if name not in self.kinds:
             raise InputError(
-                f"{self.what} must be one of {self.names}, not {printable(name)!r}{_near(name, self.kinds)}"
+                f"{self.what} must be one of {self.names}, not {_quoted(name)}{_near(name, self.kinds)}"
             )
         kind = self.kinds[name]
         parameters = dict(self._parameters(rest, kind, name))
         try:
             return kind.make(**parameters)
         except InputError as error:
-            raise InputError(f"{self.what} {printable(given)!r}: {error}") from error
+            raise InputError(f"{self.what} {_quoted(given)}: {error}") from error
 
     @property
     def names(self) -> str:
@@ -86,10 +91,14 @@ class Registry(Generic[T]):
         for part in filter(None, split(text)):
             key, equals, word = part.partition("=")
             if not equals or key not in kind.hints:
-                known = ", ".join(kind.hints) or "none"
+                known = ", ".join(kind.hints)
                 raise InputError(
-                    f"{whose} takes no {printable(part)!r}{_near(key, kind.hints)}; "
-                    f"its parameters, as KEY=VALUE with commas between: {known}"
+                    f"{whose} takes no {_quoted(part)}{_near(key, kind.hints)}; "
+                    + (
+                        f"its parameters, as KEY=VALUE with commas between: {known}"
+                        if known
+                        else "it has no parameters"
+                    )
                 )
             if key in seen:
                 raise InputError(f"{whose}: {key} is given twice")
@@ -98,21 +107,27 @@ class Registry(Generic[T]):
 
 
 def split(text: str) -> list[str]:
-    """Parts between commas; a part, or what follows its =, may stand in double quotes, which keep commas.
+    """The parts between commas, without spaces around them.
 
-    >>> split('weights="a,b.pt",device=cuda')
+    In double quotes commas are kept, and two double quotes mean one.
+
+    >>> split('weights="a,b.pt", device=cuda')
     ['weights=a,b.pt', 'device=cuda']
     """
-    parts, quoted = [""], False
-    for letter in text:
-        if letter == '"':
-            quoted = not quoted
-        elif letter == "," and not quoted:
-            parts.append("")
+    pieces = text.split('"')  # by turns outside and inside quotes
+    last = len(pieces) - 1
+    if last % 2:
+        raise InputError(f"{_quoted(text)} has a double quote that is not closed")
+    parts = [""]
+    for place, piece in enumerate(pieces):
+        if place % 2:
+            parts[-1] += piece
+        elif not piece and 0 < place < last:
+            parts[-1] += '"'
         else:
-            parts[-1] += letter
-    if quoted:
-        raise InputError(f"{printable(text)!r} has a double quote that is not closed")
+            first, *others = piece.split(",")
+            parts[-1] += first
+            parts += others
     return [part.strip() for part in parts]
 
 
@@ -131,7 +146,7 @@ def value_of(word: str, hint: Any, where: str) -> Any:
         if found is not _NOTHING:
             return found
     expected = " or ".join(dict.fromkeys(_said(kind) for kind in _kinds(hint)))
-    raise InputError(f"{where} must be {expected}, not {printable(word)!r}")
+    raise InputError(f"{where} must be {expected}, not {_quoted(word)}")
 
 
 _NOTHING = object()
@@ -140,7 +155,7 @@ _WORDS: dict[Any, str] = {
     type(None): "none",
     bool: "yes or no",
     int: "a whole number",
-    float: "a number",
+    float: "a finite number",
     str: "text",
     Path: "a path",
 }
@@ -153,6 +168,7 @@ def _kinds(hint: Any) -> list[Any]:
         return _kinds(get_args(hint)[0])
     if origin in (Union, types.UnionType):
         kinds = [kind for inside in get_args(hint) for kind in _kinds(inside)]
+        kinds = [kind for kind in kinds if kind is not int or float not in kinds]
         return sorted(
             kinds,
             key=lambda kind: (get_origin(kind) is not Literal, kind is not type(None), kind is str),  # type: ignore[comparison-overlap]
@@ -170,28 +186,22 @@ def _try(word: str, kind: Any) -> Any:
     if get_origin(kind) is tuple:
         numbers = [_try(part, float) for part in word.split("/")]
         return _NOTHING if _NOTHING in numbers else tuple(numbers)
-    try:
-        if kind in (int, float) and (word != word.strip() or "_" in word):
-            return _NOTHING
-        return kind(word)
-    except (ValueError, TypeError):
+    if kind in (int, float) and (word != word.strip() or "_" in word or not word.isascii()):
+        return _NOTHING  # Python reads more as numbers than one writes
+    if kind in (str, Path) and not word:
         return _NOTHING
+    try:
+        value = kind(word)
+    except ValueError:
+        return _NOTHING
+    return _NOTHING if kind is float and not math.isfinite(value) else value
 
 
 def _said(kind: Any) -> str:
     """What a message calls such a value."""
     if get_origin(kind) is Literal:
         return " or ".join(get_args(kind))
-    if get_origin(kind) is tuple:
-        return "numbers with / between"
-    return {
-        type(None): "none",
-        bool: "yes or no",
-        int: "a whole number",
-        float: "a number",
-        str: "text",
-        Path: "a path",
-    }.get(kind, "a value")
+    return "numbers with / between" if get_origin(kind) is tuple else _WORDS[kind]
 
 
 def _written(value: Any) -> str:
@@ -201,6 +211,10 @@ def _written(value: Any) -> str:
     if isinstance(value, tuple):
         return "/".join(map(str, value))
     return "…" if value is None else str(value)
+
+
+def _quoted(text: str) -> str:
+    return repr(in_brief(text, 60))
 
 
 def _near(name: str, known: Mapping[str, Any]) -> str:

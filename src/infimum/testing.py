@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from infimum._checks import Real, exact_fraction
-from infimum._rounding import floor4, percent, unrounded
-from infimum._text import printable
 from infimum.bounds import Bound, clopper_pearson
 from infimum.errors import InputError
-from infimum.gates._gates import LABEL_ANEW, fewest_without_errors, what_would_do
+from infimum.gates._gates import fewest_without_errors, labels_that_would_do
 from infimum.identity.labelled_sets import without_copies
 from infimum.identity.shared import unlabelled_rows
 from infimum.outputs._outputs import Outputs, check_one_network, check_outputs
+from infimum.report.assertions import below, less_accurate, not_alike
 from infimum.shift._exchangeability import exchangeability_of_others
 from infimum.shift._measured import Measured, measured_beside
 
@@ -61,31 +60,14 @@ def assert_reliable(
         check_one_network(outputs, operation)
         found = exchangeability_of_others(outputs, operation)
         if found is not None and found.rejected:
-            raise AssertionError(
-                f"{printable(outputs.name)}: the labelled inputs are not like the operational ones "
-                f"({found.in_words}), so that the bound {floor4(bound.value)} says nothing of these.\n"
-                f"  {LABEL_ANEW[0].upper()}{LABEL_ANEW[1:]}."
-            )
+            raise AssertionError(not_alike(outputs.name, found, bound))
         measured = _measured(outputs, operation)
         if measured is not None and measured.rejected:
-            raise AssertionError(
-                f"{printable(outputs.name)}: the accuracy of the operation ({measured.operation:.4f}) is below that of "
-                f"the labelled inputs ({measured.labelled:.4f}, p {measured.p_in_words}), so that the bound "
-                f"{floor4(bound.value)} says nothing of it.\n  {LABEL_ANEW[0].upper()}{LABEL_ANEW[1:]}."
-            )
+            raise AssertionError(less_accurate(outputs.name, measured, bound))
     if bound.value >= wanted:
         return bound
-    least = fewest_without_errors(bound, wanted)
-    raise AssertionError(
-        f"{printable(outputs.name)}: with {percent(bound.confidence)} confidence at least {floor4(bound.value)} of "
-        f"inputs are classified correctly, but {unrounded(wanted)} was asked for.\n"
-        f"  {what_would_do(bound, wanted)}.\n"
-        + (
-            "  No number of labels would do."
-            if least is None
-            else f"  Without any error, {least:,} labels would do."
-        )
-    )
+    would_do = labels_that_would_do(bound, wanted)
+    raise AssertionError(below(outputs.name, bound, wanted, would_do, fewest_without_errors(bound, wanted)))
 
 
 def _measured(labelled: Outputs, operation: Outputs) -> Measured | None:

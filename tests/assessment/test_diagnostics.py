@@ -35,6 +35,7 @@ def outputs(n: int, n_classes: int, seed: int, **others: object) -> tuple[Output
 
 @settings(max_examples=25, deadline=None)
 @given(n=st.integers(1, 300), n_classes=st.integers(2, 6), seed=st.integers(0, 99), weighted=st.booleans())
+@pytest.mark.usefixtures("without_type_checks")
 def test_against_plain_computation(n: int, n_classes: int, seed: int, weighted: bool) -> None:
     weights = np.random.default_rng(seed + 1).integers(0, 4, n).astype(float) if weighted else np.ones(n)
     if not weights.any():
@@ -130,6 +131,7 @@ def test_all_correct_and_integer_logits() -> None:
     assert [(s.predicted, s.runner_up) for s in d.slices] == [("0", "2")]
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_size_is_bounded() -> None:
     n, n_classes = 20_000, 1500
     rng = np.random.default_rng(0)
@@ -174,6 +176,7 @@ def test_interval_covers(n: int, p: float) -> None:
     labelled=st.booleans(),
     order=st.randoms(use_true_random=False),
 )
+@pytest.mark.usefixtures("without_type_checks")
 def test_collectors_of_parts_add_up_to_the_whole(
     n_classes: int, cuts: list[int], seed: int, empty: str, step: str | None, labelled: bool, order: Random
 ) -> None:

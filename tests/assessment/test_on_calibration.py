@@ -46,6 +46,7 @@ def test_nothing_to_show_where_no_row_has_a_level() -> None:
     assert curves_on_calibration(conformal, cal, empty="nan") is None
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_levels_left_out_are_like_those_of_fresh_inputs(toy: Toy) -> None:
     """Mean λ(x) and the accuracy at a threshold agree with those of fresh inputs over 200 calibrations of 50 rows.
 
@@ -68,6 +69,7 @@ def test_levels_left_out_are_like_those_of_fresh_inputs(toy: Toy) -> None:
     assert abs(ours - theirs) < 4 * np.sqrt(theirs * (1 - theirs) * (1 / 10_000 + 1 / 2000))
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_intervals_hold_what_fresh_inputs_do_and_chosen_thresholds_need_not(toy: Toy) -> None:
     """Over 300 calibrations of 100 rows, by the accuracy of 5,000 fresh inputs scored by a formula of its own.
 

@@ -14,6 +14,7 @@ from infimum.bounds import anytime, anytime_sequence, clopper_pearson
 from infimum.bounds._anytime import bound_of_counts, log_capital
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.parametrize("accuracy", [0.6, 0.9, 0.99])
 def test_hardly_ever_above_the_truth_at_any_time(accuracy: float) -> None:
     """2,000 sequences of 3,000 labels, looked at after each label, at 80 %.

@@ -44,6 +44,7 @@ def test_bad_confidence(confidence: object) -> None:
         clopper_pearson(np.array([True]), confidence)  # type: ignore[arg-type]
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_per_class_holds_for_all_classes_together() -> None:
     """800 draws of 6 classes, class sizes drawn too (some are empty): a miss is any class above its truth.
 

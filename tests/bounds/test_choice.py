@@ -27,6 +27,7 @@ def test_rehearsal_names_the_larger_bound() -> None:
     assert rehearse(HALVES, np.repeat([0.9, 0.8], 100)) == "first"
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_rehearsed_elsewhere_holds_and_rehearsed_on_the_labelled_inputs_would_not() -> None:
     """Levels that are the labels: the worst case. 400 runs at 80 %, limit the 1 − 1e-4 quantile of the binomial.
 
@@ -63,6 +64,7 @@ def test_an_asymptotic_candidate_makes_the_choice_asymptotic() -> None:
     assert best(BOTH, np.ones(100)).validity == "finite-sample"
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_two_halves_of_the_labels_peeked_at_would_miss_and_best_does_not() -> None:
     """The larger bound of two halves of 100 labels misses about twice too often; 1,000 runs, p = .7."""
     rng = np.random.default_rng(6)

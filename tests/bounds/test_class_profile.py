@@ -24,6 +24,7 @@ def rows(right: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.arange(len(labels)) - start[labels] < right[labels], labels
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.parametrize("world", WORLDS)
 def test_misses_no_more_than_it_says(world: str) -> None:
     """300 draws at 80 %; allowed misses: the 1 − 1e-4 quantile of Binomial(300, 0.2).

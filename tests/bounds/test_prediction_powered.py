@@ -47,6 +47,7 @@ def sample(k: float, n: int, m: int, rng: np.random.Generator) -> tuple[np.ndarr
     return rng.random(n) < level[:n], level[:n], level[n:]
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.parametrize("n", [50, 300])
 @pytest.mark.parametrize("k", [1.5, 99])
 @pytest.mark.parametrize("useful", [True, False])
@@ -62,6 +63,7 @@ def test_betting_covers(n: int, k: float, useful: bool) -> None:
     assert missed <= binom.ppf(1 - 1e-4, 200, 0.05)
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.parametrize("n", [20, 100])
 def test_betting_covers_with_few_unlabelled(n: int) -> None:
     """As many unlabelled as labelled: the error of their mean counts in full."""
@@ -73,6 +75,7 @@ def test_betting_covers_with_few_unlabelled(n: int) -> None:
     assert sum(missed) <= binom.ppf(1 - 1e-4, 300, 0.2)
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_levels_that_tell_right_from_wrong_pay() -> None:
     """Mean gaps of 60 runs, n = 300: asymptotic below Clopper–Pearson's, betting below plain betting's."""
     rng = np.random.default_rng(8)
@@ -91,6 +94,7 @@ def test_levels_that_tell_right_from_wrong_pay() -> None:
     assert powered < 0.85 * plain
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_asymptotic_misses_are_near_nominal_where_errors_are_many() -> None:
     """A loose check: 100 errors of 250 labels; it promises nothing, so three times the nominal rate is the limit."""
     rng = np.random.default_rng(4)

@@ -73,6 +73,7 @@ def test_bonferroni_is_clopper_pearson_in_each_stratum() -> None:
     assert stratified(correct, part, W, method="bonferroni").value == pytest.approx(W @ each, abs=1e-9)
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.parametrize("method", ["e_process", "bonferroni"])
 @pytest.mark.parametrize("rates", [LEVELS, LEVELS[::-1], np.full(4, 0.9)])
 @pytest.mark.parametrize("n", [40, 300])
@@ -87,6 +88,7 @@ def test_finite_sample_methods_cover(method: str, rates: np.ndarray, n: int) -> 
     assert sum(missed) <= binom.ppf(1 - 1e-4, 300, 0.05)
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_e_process_covers_at_every_time() -> None:
     """Looked at after 80, 160, ... 400 labels, any miss counts; 100 runs."""
     rng = np.random.default_rng(2)
@@ -102,6 +104,7 @@ def test_e_process_covers_at_every_time() -> None:
     assert missed <= binom.ppf(1 - 1e-4, 100, 0.05)
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.slow
 @pytest.mark.parametrize("rates", [LEVELS, np.full(4, 0.9)])
 def test_approximate_methods_are_not_far_off_and_tight(rates: np.ndarray) -> None:

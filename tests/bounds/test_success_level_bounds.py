@@ -26,6 +26,7 @@ def histogram(calibration_scores: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.bincount(n + 1 - below, minlength=n + 2)
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.parametrize("method", [marginal_conformal_of_counts, confidence_floor_of_counts])
 @pytest.mark.parametrize(("n", "m"), [(30, 200), (300, 300)])
 def test_coverage_in_the_worst_world(method, n: int, m: int) -> None:
@@ -44,6 +45,7 @@ def test_coverage_in_the_worst_world(method, n: int, m: int) -> None:
     assert misses <= binom.ppf(1 - 1e-4, 500, 0.3)
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_grid_bounds_hold_together() -> None:
     """The plug-in gain on the whole grid, with the truth known: Pr(p_(2) ≤ ε) − Pr(p_Y ≤ ε) is never exceeded.
 

@@ -13,7 +13,7 @@ from conftest_types import Toy
 from infimum import InputError, Outputs
 from infimum.bounds import anytime
 from infimum.certification._planning import SUCCESSES, Plan, plan
-from infimum.certification._power import labels_needed, power
+from infimum.certification._power import power, sample_size
 from infimum.certification._rehearsal import World, moved, rehearsed, stopping_times
 from infimum.report.power_curve import to_svg
 
@@ -28,13 +28,14 @@ def test_exact_part() -> None:
     made = plan(target=0.95, expected=0.99)
     first = made.methods[0]
     for need, success in zip(first.needs, SUCCESSES, strict=True):
-        assert (need.low, need.labels) == labels_needed(success, 0.95, 0.99)
+        assert (need.low, need.labels) == sample_size(success, 0.95, 0.99)
     np.testing.assert_allclose(first.power, power(np.array(first.n), 0.95, 0.99))
     assert [m.method for m in made.methods] == ["clopper_pearson", "anytime"]
     assert plan(target=0.95, expected=0.99) == made
     assert plan(target=0.95, expected=0.99, seed=1) != made
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_stopping_times_are_those_of_the_certificate() -> None:
     """Share of runs that have stopped by n labels, against 300 runs of `anytime`: within 4 standard errors."""
     stops = stopping_times(0.9, 0.95, 0.96, 20_000, 4000, 0)
@@ -56,6 +57,7 @@ def test_levels_moved() -> None:
     assert (moved(levels, 1.0) == 1).all()
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_rehearsal_of_useless_levels_gives_the_power_of_the_binomial() -> None:
     """One level for all: one stratum, whose Chernoff bound is Clopper–Pearson's, so its power is known exactly."""
     world = World(np.full(500, 0.9), 0.96)
@@ -66,6 +68,7 @@ def test_rehearsal_of_useless_levels_gives_the_power_of_the_binomial() -> None:
         assert abs(reached.mean() - exact) < 4 * np.sqrt(exact * (1 - exact) / 400)
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_rehearsal_with_levels(monkeypatch: pytest.MonkeyPatch, data: tuple[Outputs, Outputs]) -> None:
     monkeypatch.setattr("infimum.certification._planning.DRAWS", 20)
     monkeypatch.setattr("infimum.certification._planning.POINTS", 4)

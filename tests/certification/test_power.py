@@ -9,7 +9,7 @@ from scipy.stats import binom
 from infimum import InputError
 from infimum.bounds import clopper_pearson
 from infimum.bounds._clopper_pearson import binomial_lower
-from infimum.certification._power import fewest_labels, labels_needed, power
+from infimum.certification._power import fewest_labels, power, sample_size
 
 
 def brute(most: int, target: float, expected: float, confidence: float) -> np.ndarray:
@@ -40,7 +40,7 @@ def test_power_is_exact(target: float, expected: float, confidence: float) -> No
     np.testing.assert_allclose(ours, exact, atol=1e-9)
     for success in (0.5, 0.8, 0.9):
         enough = exact >= success
-        found = labels_needed(success, target, expected, confidence)
+        found = sample_size(success, target, expected, confidence)
         first = int(np.argmax(enough)) + 1
         always = int(np.flatnonzero(~enough)[-1]) + 2 if not enough.all() else 1
         if always < most - 100:  # else the brute search ends too early to know
@@ -49,7 +49,7 @@ def test_power_is_exact(target: float, expected: float, confidence: float) -> No
 
 def test_saw_tooth() -> None:
     """With one label more the power may fall: the reason for two answers."""
-    first, always = labels_needed(0.9, 0.95, 0.99)
+    first, always = sample_size(0.9, 0.95, 0.99)
     assert first < always
     between = power(np.arange(first, always), 0.95, 0.99)
     assert between[0] >= 0.9
@@ -64,9 +64,9 @@ def test_fewest_labels_is_where_the_bound_turns() -> None:
 
 
 def test_tight_plans_are_quick_and_closer_ones_refused() -> None:
-    assert 80_000 < labels_needed(0.9, 0.99, 0.991).always < 90_000
+    assert 80_000 < sample_size(0.9, 0.99, 0.991).always < 90_000
     with pytest.raises(InputError, match="so close"):
-        labels_needed(0.9, 0.99, 0.990001)
+        sample_size(0.9, 0.99, 0.990001)
 
 
 @pytest.mark.parametrize(
@@ -82,4 +82,4 @@ def test_tight_plans_are_quick_and_closer_ones_refused() -> None:
 )
 def test_refused(arguments: tuple, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        labels_needed(*arguments)
+        sample_size(*arguments)

@@ -101,6 +101,7 @@ def test_strata_fill_up(tmp_path: Path) -> None:
         add_to_state(state, elsewhere, target=0.9)
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_coverage_of_the_sequential_strata() -> None:
     """200 runs of 4 batches: the largest bound on the way is above Σ w_s a_s in at most 20 %, and a binomial's margin
     (the 1 − 1e-4 quantile of Binomial(200, 0.2)).

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import infimum
+from command_line import Run
+from command_line import infimum as infimum_outside
 from conftest_types import Toy
 
 from infimum import Outputs
@@ -39,12 +40,12 @@ def here(toy: Toy, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("file", "target", "code"), [("right", 0.9, 0), ("right", 0.99, 1), ("wrong", 0.5, 1)]
 )
 def test_exit_codes(here: Path, file: str, target: float, code: int) -> None:
-    done = infimum("certify", "--labels", f"{file}.npz", "--target", target, cwd=here)
+    done = infimum_outside("certify", "--labels", f"{file}.npz", "--target", target, cwd=here)
     assert done.returncode == code, done.stderr
     assert f"Target {target}: {'met' if code == 0 else 'NOT met'}." in done.stdout
 
 
-def test_everything_at_once(here: Path) -> None:
+def test_everything_at_once(infimum: Run, here: Path) -> None:
     command = (
         "certify",
         "--labels",
@@ -77,7 +78,7 @@ def test_everything_at_once(here: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["csv", "npz"])
-def test_select_label_certify(here: Path, ending: str) -> None:
+def test_select_label_certify(infimum: Run, here: Path, ending: str) -> None:
     out = f"to_label.{ending}"
     base = ("--operation", "plain.npz", "--calibration", "cal.npz")
     done = infimum("plan", "--select", 120, "--out", out, *base, "--seed", 4, cwd=here)
@@ -109,7 +110,7 @@ def test_select_label_certify(here: Path, ending: str) -> None:
 
 
 @pytest.mark.parametrize("column", ["label", "correct"])
-def test_a_filled_table_is_not_lost(here: Path, tmp_path: Path, column: str) -> None:
+def test_a_filled_table_is_not_lost(infimum: Run, here: Path, tmp_path: Path, column: str) -> None:
     out = tmp_path / "to_label.csv"
     command = ("plan", "--select", 1, "--out", out, "--operation", "plain.npz", "--calibration", "cal.npz")
     for _ in range(2):  # an empty one may be drawn anew
@@ -127,7 +128,7 @@ def test_a_filled_table_is_not_lost(here: Path, tmp_path: Path, column: str) -> 
     assert out.read_text() == "a,b\n1,2\n"
 
 
-def test_sequential(here: Path) -> None:
+def test_sequential(infimum: Run, here: Path) -> None:
     base = ("certify", "--target", 0.9, "--sequential", "state.json", "--labels")
     first = infimum(*base, "right.npz", cwd=here)
     assert (first.returncode, first.stderr) == (0, "")
@@ -146,7 +147,7 @@ def test_sequential(here: Path) -> None:
     assert json.loads(after.stdout)["n"] == 200
 
 
-def test_plan(here: Path) -> None:
+def test_plan(infimum: Run, here: Path) -> None:
     done = infimum("plan", "--target", 0.95, "--expected", 0.99, "--out", "plan", cwd=here)
     assert done.returncode == 0, done.stderr
     assert "124 (124)" in done.stdout
@@ -187,7 +188,9 @@ BAD = [
 
 
 @pytest.mark.parametrize(("command", "message"), BAD, ids=lambda x: x if isinstance(x, str) else "")
-def test_bad_input_is_one_line_and_exit_code_2(here: Path, command: tuple[str, ...], message: str) -> None:
+def test_bad_input_is_one_line_and_exit_code_2(
+    infimum: Run, here: Path, command: tuple[str, ...], message: str
+) -> None:
     before = sorted(p.name for p in here.rglob("*"))
     done = infimum(*command, cwd=here)
     assert done.returncode == 2, done.stdout + done.stderr

@@ -70,7 +70,7 @@ def test_assessments_alone(here: Path, infimum: Run) -> None:
         (("a", "cal-a.npz"), "is not JSON"),
         (("a", "b", "--out", "cal-a.npz"), "is a file"),
         ((*OPERATION, "--json", "ops-a.npz"), "is an input too"),
-        ((*OPERATION, *CALIBRATION, "--k-reg", "auto"), "k_reg must be a number"),
+        ((*OPERATION, *CALIBRATION, "--score", "raps:k_reg=auto"), "k_reg must be a number"),
     ],
 )
 def test_refused(here: Path, command: tuple[str, ...], message: str, infimum: Run) -> None:

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import Run
 from conftest_types import Toy
 
 from infimum import Outputs
-
-
-def infimum(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    code = "from infimum.cli.main import run; run()"
-    command = [sys.executable, "-c", code, "estimate", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=120)
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +24,8 @@ def here(toy: Toy, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_prints_every_estimate_and_its_error(here: Path) -> None:
-    done = infimum("--calibration", "cal.npz", "--operation", "ops.npz", cwd=here)
+def test_prints_every_estimate_and_its_error(infimum: Run, here: Path) -> None:
+    done = infimum("estimate", "--calibration", "cal.npz", "--operation", "ops.npz", cwd=here)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     accuracy = Outputs.load(here / "ops.npz").accuracy
@@ -45,22 +38,24 @@ def test_prints_every_estimate_and_its_error(here: Path) -> None:
     assert "no difference found" in done.stdout
 
 
-def test_json_without_labels(here: Path) -> None:
+def test_json_without_labels(infimum: Run, here: Path) -> None:
     base = ("--calibration", "cal.npz", "--operation", "plain.npz")
-    done = infimum(*base, "--json", "-", cwd=here)
+    done = infimum("estimate", *base, "--json", "-", cwd=here)
     d = json.loads(done.stdout)
     assert d["accuracy"] is None
     assert len(d["estimates"]) == 7
-    assert "error" not in infimum(*base, cwd=here).stdout.splitlines()[0]
-    done = infimum(*base, "--json", "out.json", "--quiet", cwd=here)
+    assert "error" not in infimum("estimate", *base, cwd=here).stdout.splitlines()[0]
+    done = infimum("estimate", *base, "--json", "out.json", "--quiet", cwd=here)
     assert (done.returncode, done.stdout) == (0, "")
     assert json.loads((here / "out.json").read_text()) == d
 
 
-def test_bad_input_is_one_line(here: Path) -> None:
-    done = infimum("--calibration", "plain.npz", "--operation", "ops.npz", cwd=here)
+def test_bad_input_is_one_line(infimum: Run, here: Path) -> None:
+    done = infimum("estimate", "--calibration", "plain.npz", "--operation", "ops.npz", cwd=here)
     assert done.returncode == 2
     assert done.stderr.startswith("infimum: plain.npz has no 'labels'")
     assert len(done.stderr.splitlines()) == 1
-    done = infimum("--calibration", "cal.npz", "--operation", "ops.npz", "--json", "cal.npz", cwd=here)
+    done = infimum(
+        "estimate", "--calibration", "cal.npz", "--operation", "ops.npz", "--json", "cal.npz", cwd=here
+    )
     assert (done.returncode, "is an input too" in done.stderr) == (2, True)

@@ -19,6 +19,8 @@ from infimum import Head, InputError, Outputs
 from infimum.cli.main import run
 from infimum.models import Cut, NetworkAdapter
 
+EXTRACT = ("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz")
+
 W = np.random.default_rng(0).normal(size=(3, 4)) * 3
 
 
@@ -91,11 +93,11 @@ def test_what_is_extracted_is_assessed_alike(network, tmp_path):
         )
     call(
         *("assess", "--calibration", "cal-out.npz", "--operation", "ops-out.npz", "--head", "h.npz"),
-        *("--json", "two.json", "--max-samples", 40_000, "--name", "n"),
+        *("--json", "two.json", "--sampling", "se:max_samples=40000", "--name", "n"),
     )
     call(
-        *("assess", "--model", "model", "--calibration-data", "cal.npz", "--operation-data", "ops.npz"),
-        *("--json", "one.json", "--max-samples", 40_000, "--name", "n"),
+        *("assess", "--model", "model", "--calibration", "cal.npz", "--operation", "ops.npz"),
+        *("--json", "one.json", "--sampling", "se:max_samples=40000", "--name", "n"),
     )
     two, one = (json.loads((tmp_path / name).read_text()) for name in ("two.json", "one.json"))
     assert one["lambda"]["source"] == "manifold"
@@ -109,9 +111,8 @@ def test_assess_with_labels_and_tuning_apart(network, tmp_path):
         np.save(tmp_path / f"{name}-y.npy", np.load(tmp_path / f"{name}.npz")["labels"])
     call(
         *("assess", "--model", "model", "--json", "o.json", "--manifold", "none", "--quiet"),
-        *("--calibration-data", "cal.npy", "--calibration-labels", "cal-y.npy"),
-        *("--operation-data", "ops.npz", "--operation-labels", "none"),
-        *("--tuning-data", "tun.npy", "--tuning-labels", "tun-y.npy"),
+        *("--calibration", "cal.npy", "--operation", "ops.npz", "--tuning", "tun.npy"),
+        *("--labels", "calibration=cal-y.npy,operation=none,tuning=tun-y.npy"),
     )
     found = json.loads((tmp_path / "o.json").read_text())
     assert found["success"] is None
@@ -122,7 +123,17 @@ def test_preprocess_and_settings(network, tmp_path, monkeypatch):
     x = data(tmp_path / "x.npz")
     (tmp_path / "my_steps.py").write_text("def halve(batch):\n    return batch / 2\n")
     monkeypatch.setattr(sys, "path", list(sys.path))
-    call("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz", "--preprocess", "my_steps:halve")
+    call(
+        "extract",
+        "--model",
+        "model",
+        "--data",
+        "x.npz",
+        "--out",
+        "o.npz",
+        "--network",
+        "preprocess=my_steps:halve",
+    )
     np.testing.assert_allclose(Outputs.load(tmp_path / "o.npz").logits, x @ W.T / 2)
 
 
@@ -166,12 +177,12 @@ def test_bad_images_are_named_and_counted(network, tmp_path):
     (tmp_path / "images" / "b" / "2.png").write_bytes(b"broken")
     (tmp_path / "flat.py").write_text("def flat(batch):\n    return batch.reshape(-1, 4)\n")
     command = (
-        *("extract", "--model", "model", "--data", "images", "--out", "o.npz", "--preprocess", "flat:flat"),
-        *("--resize", "none", "--crop", "none", "--image-mode", "gray", "--mean", "0", "--std", "1"),
+        *("extract", "--model", "model", "--data", "images", "--out", "o.npz"),
+        *("--images", "resize=none,crop=none,mode=gray,mean=0,std=1"),
     )
-    with pytest.raises(InputError, match=r"b/2\.png: it is not an image.*--skip-bad"):
-        call(*command)
-    result = call(*command, "--skip-bad")
+    with pytest.raises(InputError, match=r"b/2\.png: it is not an image.*--network skip_bad=yes"):
+        call(*command, "--network", "preprocess=flat:flat")
+    result = call(*command, "--network", "preprocess=flat:flat,skip_bad=yes")
     assert "b/2.png" in result.output
     assert "skipped: 1 bad inputs of 4" in result.output
     outputs = Outputs.load(tmp_path / "o.npz")
@@ -197,19 +208,19 @@ def test_ctrl_c_says_how_to_go_on(network, tmp_path, monkeypatch):
         (("extract", "--model", "model", "--data", "x.npz", "--out", "o.csv"), "must end in"),
         (("extract", "--model", "model", "--data", "none.npz", "--out", "o.npz"), "does not exist"),
         (
-            ("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz", "--crop", "9"),
+            ("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz", "--images", "crop=9"),
             "image options",
         ),
         (
-            ("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz", "--crop", "x"),
-            "--crop must be",
+            ("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz", "--images", "crop=x"),
+            "images: crop must be none or a whole number, not 'x'",
         ),
         (
-            ("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz", "--mean", "x"),
-            "--mean must be",
+            ("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz", "--images", "mean=x"),
+            "images: mean must be numbers with / between, not 'x'",
         ),
         (
-            ("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz", "--preprocess", "x"),
+            ("extract", "--model", "model", "--data", "x.npz", "--out", "o.npz", "--network", "preprocess=x"),
             "module:function",
         ),
         (
@@ -217,20 +228,25 @@ def test_ctrl_c_says_how_to_go_on(network, tmp_path, monkeypatch):
             "--head-out must",
         ),
         (("assess", "--operation", "x.npz"), "--calibration is missing"),
+        (("assess", "--model", "model", "--calibration", "x.npz"), "--operation is missing"),
         (
-            ("assess", "--calibration", "x.npz", "--operation-data", "x.npz"),
-            "--operation-data needs the network",
-        ),
-        (("assess", "--model", "model", "--calibration", "x.npz"), "--calibration holds outputs"),
-        (("assess", "--model", "model", "--calibration-data", "x.npz"), "--operation-data is missing"),
-        (
-            ("assess", "--calibration", "x.npz", "--operation", "x.npz", "--batch-size", 4),
+            ("assess", "--calibration", "x.npz", "--operation", "x.npz", "--network", "batch_size=4"),
             "--model is missing",
         ),
         (
-            ("assess", "--calibration", "x", "--operation", "x", "--operation-labels", "y"),
-            "needs --operation-data",
+            ("assess", "--calibration", "x", "--operation", "x", "--labels", "operation=y"),
+            "--labels: operation has labels of its own only where a network runs on it; --model is missing",
         ),
+        (
+            ("assess", "--model", "model", "--calibration", "x", "--operation", "x", "--labels", "tuning=y"),
+            "--tuning is missing",
+        ),
+        (
+            (*EXTRACT, "--network", "batch_size=0"),
+            "network 'batch_size=0': batch_size must be 1 or more, not 0",
+        ),
+        ((*EXTRACT, "--network", "batch_size=4", "--batch-size", 4), "--batch-size is given twice"),
+        ((*EXTRACT, "--network", "layer=fc"), "network takes no 'layer=fc' (did you mean head_layer?)"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(network, tmp_path, monkeypatch, capsys, arguments, message):
@@ -242,6 +258,43 @@ def test_bad_input_is_one_line_and_exit_code_2(network, tmp_path, monkeypatch, c
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("role", ["calibration", "operation", "tuning"])
+@pytest.mark.parametrize("name", ["o.npz", "o.safetensors", "parts"])
+def test_outputs_are_no_inputs_of_a_network(network, tmp_path, role, name):
+    data(tmp_path / "x.npz")
+    (tmp_path / "parts").mkdir()
+    Outputs(np.eye(3), np.arange(3)).save(tmp_path / ("parts/1.npz" if name == "parts" else name))
+    given = {"calibration": "x.npz", "operation": "x.npz", "tuning": "x.npz", role: name}
+    with pytest.raises(
+        InputError, match=f"{name} holds logits, which are outputs and no inputs: leave --model out"
+    ):
+        call("assess", "--model", "model", *(word for r, n in given.items() for word in (f"--{r}", n)))
+
+
+@pytest.mark.parametrize("role", ["calibration", "operation"])
+def test_inputs_are_no_outputs(tmp_path, monkeypatch, role):
+    monkeypatch.chdir(tmp_path)
+    data(tmp_path / "x.npz")
+    np.save(tmp_path / "x.npy", np.zeros((3, 4)))
+    (tmp_path / "images" / "cat").mkdir(parents=True)
+    (tmp_path / "images" / "cat" / "1.PNG").write_bytes(b"an image")
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved" / "state.json").write_text("{}")
+    Outputs(np.eye(3), np.arange(3)).save(tmp_path / "o.npz")
+    for name in ("x.npy", "images", "saved"):
+        given = {"calibration": "o.npz", "operation": "o.npz", role: name}
+        with pytest.raises(InputError, match=f"{name} holds inputs: name the network, --model"):
+            call("assess", *(word for r, n in given.items() for word in (f"--{r}", n)))
+    given = {"calibration": "o.npz", "operation": "o.npz", role: "x.npz"}
+    with pytest.raises(
+        InputError, match=r"it holds: x, labels, ids\. If these are inputs, name the network, --model"
+    ):
+        call("assess", *(word for r, n in given.items() for word in (f"--{r}", n)))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="empty is a directory without Parquet files"):
+        call("assess", "--calibration", "empty", "--operation", "o.npz")
 
 
 def test_a_head_that_cannot_be_written(network, tmp_path):
@@ -294,12 +347,12 @@ def test_a_real_estimator_from_file_to_report(estimator, tmp_path):
             "--model",
             "model.pkl",
             "--trust",
-            "--calibration-data",
+            "--calibration",
             "cal.npz",
-            "--operation-data",
+            "--operation",
             "ops.npz",
         ),
-        *("--json", "a.json", "--max-samples", 40_000),
+        *("--json", "a.json", "--sampling", "se:max_samples=40000"),
     )
     found = json.loads((tmp_path / "a.json").read_text())
     assert found["lambda"]["source"] == "manifold"

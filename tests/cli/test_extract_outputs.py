@@ -51,7 +51,7 @@ def test_a_warning_is_one_line_and_said_once():
     for name in ("1", "2", "3"):
         os.makedirs(f"d/{name}")
         image.new("RGB", (2, 2)).save(f"d/{name}/a.png")
-    options = ["--resize", "none", "--crop", "none", "--preprocess", "steps:flat"]
+    options = ["--images", "resize=none,crop=none", "--network", "preprocess=steps:flat"]
     with open("steps.py", "w") as file:
         file.write("def flat(x):\n    return x.reshape(len(x), -1)[:, :4]\n")
     result = CliRunner().invoke(

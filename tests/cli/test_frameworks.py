@@ -42,13 +42,13 @@ def flat(batch):
 CNN = {
     "TorchScript": ("--model", "net.ts"),
     "torch.export": ("--model", "net.pt2"),
-    "state dict": ("--factory", "blobs_for_frameworks:make", "--weights", "state.pt"),
-    "safetensors": ("--factory", "blobs_for_frameworks:make", "--weights", "state.safetensors"),
+    "state dict": ("--network", "factory=blobs_for_frameworks:make,weights=state.pt"),
+    "safetensors": ("--network", "factory=blobs_for_frameworks:make,weights=state.safetensors"),
     "ONNX": ("--model", "net.onnx"),
     "Keras": ("--model", "net.keras"),
 }
 NEEDS = {"ONNX": ("onnx", "onnxruntime", "onnxscript"), "Keras": ("keras",)}
-SAMPLING = ("--stopping", "samples", "--max-samples", 20_000, "--batch", 10_000, "--name", "net")
+SAMPLING = ("--sampling", "samples:max_samples=20000,batch=10000", "--name", "net")
 
 
 @pytest.fixture(scope="module")
@@ -89,8 +89,8 @@ def in_memory(model):
     with np.load("ops.npz") as ops:
         adapter = infimum.models.load(model, example=ops["inputs"][:8])
     cal, ops = adapter.outputs("cal.npz"), adapter.outputs("ops.npz")
-    stopping = infimum.Stopping("samples", max_samples=20_000, batch=10_000)
-    made = infimum.assess(cal, ops, head=adapter.head, stopping=stopping)
+    sampling = infimum.Sampling(infimum.Stopping("samples", max_samples=20_000, batch=10_000))
+    made = infimum.assess(cal, ops, head=adapter.head, sampling=sampling)
     assert 0.5 < made.lambda_operation.value < 0.99  # a network that is neither blind nor perfect
     return made
 
@@ -149,7 +149,7 @@ def lambda_of(options, *also):
             *("--head-out", "head.safetensors", "--batch-size", 50),
         )
         assert "written: " in made.output
-    in_one = ("--calibration-data", "cal.npz", "--operation-data", "ops.npz", *options, *also)
+    in_one = ("--calibration", "cal.npz", "--operation", "ops.npz", *options, *also)
     in_two = ("--calibration", "cal-out.npz", "--operation", "ops-out.npz", "--head", "head.safetensors")
     for arguments in (in_two, in_one):
         printed = call("assess", *arguments, *SAMPLING, "--json", "made.json").output
@@ -186,7 +186,7 @@ def test_one_network_has_one_lambda_from_every_file(network, name):
 
 
 def test_a_skops_file_and_the_same_network_in_torch(here):
-    """A perceptron of scikit-learn in a file, its inputs made flat by --preprocess; torch has its weights."""
+    """A perceptron of scikit-learn in a file, its inputs made flat by preprocess; torch has its weights."""
     skops = pytest.importorskip("skops.io", reason="skops is an optional extra")
     from sklearn.neural_network import MLPClassifier
 
@@ -201,7 +201,7 @@ def test_a_skops_file_and_the_same_network_in_torch(here):
         layers.append(torch.nn.Linear(*weight.shape))
         layers[-1].load_state_dict({"weight": torch.tensor(weight.T), "bias": torch.tensor(bias)})
     module = torch.nn.Sequential(torch.nn.Flatten(), layers[0], torch.nn.ReLU(), layers[1])
-    found = lambda_of(("--model", "net.skops"), "--preprocess", "blobs_for_frameworks:flat")
+    found = lambda_of(("--model", "net.skops"), "--network", "preprocess=blobs_for_frameworks:flat")
     check_same(found, in_memory(module))
 
 

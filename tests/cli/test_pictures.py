@@ -43,8 +43,8 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 OUTPUTS = ("--calibration", "cal.npz", "--operation", "ops.npz", "--out", "r")
 NETWORK = (
-    *("--model", "model", "--calibration-data", "cal_images.npy", "--calibration-labels", "cal_labels.npy"),
-    *("--operation-data", "ops_images.npy", "--out", "r", "--manifold", "none"),
+    *("--model", "model", "--calibration", "cal_images.npy", "--labels", "calibration=cal_labels.npy"),
+    *("--operation", "ops_images.npy", "--out", "r", "--manifold", "none"),
 )
 
 
@@ -57,19 +57,19 @@ def shown(folder: Path) -> int:
 def test_asked_for(folder: Path) -> None:
     call("assess", *OUTPUTS)
     assert shown(folder) == 0
-    call("assess", *OUTPUTS, "--images", "ops_images.npy")
+    call("assess", *OUTPUTS, "--pictures", "ops_images.npy")
     lowest = Assessment.load(folder / "r").diagnostics.lowest
     assert shown(folder) == len(lowest) > 10
     call("report", "r")
     assert shown(folder) == 0
-    call("report", "r", "--images", "ops_images.npy")
+    call("report", "r", "--pictures", "ops_images.npy")
     assert shown(folder) == len(lowest)
 
 
 def test_at_hand(folder: Path) -> None:
     call("assess", *NETWORK)
     assert shown(folder) > 10
-    call("assess", *NETWORK, "--images", "none")
+    call("assess", *NETWORK, "--pictures", "none")
     assert shown(folder) == 0
 
 
@@ -85,10 +85,10 @@ def test_absence_of_what_is_at_hand_is_a_note(folder: Path, monkeypatch: pytest.
 def test_wrong_images_are_named_before_the_run_or_after_it_is_saved(folder: Path) -> None:
     np.save("rows.npy", np.zeros((120, 4)))
     with pytest.raises(InputError, match="holds no pictures"):
-        call("assess", *OUTPUTS, "--images", "rows.npy")
+        call("assess", *OUTPUTS, "--pictures", "rows.npy")
     with pytest.raises(InputError, match="--out"):
-        call("assess", *OUTPUTS[:4], "--images", "ops_images.npy")
+        call("assess", *OUTPUTS[:4], "--pictures", "ops_images.npy")
     assert not (folder / "r").exists()
     with pytest.raises(InputError, match="holds 150 inputs, but 120 were assessed"):
-        call("assess", *OUTPUTS, "--images", "cal_images.npy")
+        call("assess", *OUTPUTS, "--pictures", "cal_images.npy")
     assert shown(folder) == 0

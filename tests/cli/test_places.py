@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jaxtyping
 import pytest
 import typer
 from command_line import Run
 
 from infimum.cli.app import app
+from infimum.cli.network import LABELS, NETWORKS
 
 OUTPUTS = {"--out", "--json", "--junit", "--head-out", "--sequential"}
 
-NETWORK = {"--model", "--weights", "--factory", "--preprocess"}
+CODE = ("--network factory", "--network preprocess")
+
+NETWORK = {"--model", "--network weights", *CODE}
 
 INPUTS = {
     "assess": NETWORK
-    | {
-        f"--{role}{kind}"
-        for role in ("calibration", "operation", "tuning")
-        for kind in ("", "-data", "-labels")
-    }
-    | {"--head", "--manifold-data", "--images"},
+    | {f"--{of}{role}" for role in ("calibration", "operation", "tuning") for of in ("", "labels ")}
+    | {"--head", "--manifold-data", "--pictures"},
     "calibrate": {"--calibration", "--tuning"},
     "certify": {"--labels", "--operation", "--calibration", "--profile"},
     "check": {"FILE"},
@@ -34,11 +31,11 @@ INPUTS = {
     "estimate": {"--calibration", "--operation"},
     "extract": NETWORK | {"--data", "--labels"},
     "plan": {"--operation", "--calibration"},
-    "report": {"DIR", "--images"},
+    "report": {"DIR", "--pictures"},
     "reproduce": {"--data"},
     "score": NETWORK | {"--calibration", "--input", "--data", "--tuning"},
 }
-"""Options (and arguments) of each command that name what is read."""
+"""Options (and arguments) of each command that name what is read, and parameters of options that do."""
 
 BASE: dict[str, dict[str, str]] = {
     "assess": {"--calibration": "c.npz", "--operation": "o.npz"},
@@ -51,6 +48,9 @@ BASE: dict[str, dict[str, str]] = {
     "score": {"--calibration": "c.npz", "--input": "o.npz", "--out": "new.npz"},
 }
 """What each needs besides."""
+
+NO_FILES = {"head_layer", "device", "batch_size", "skip_bad"}
+"""Parameters of --network that name no file."""
 
 FOLDERS = {"assess": "report.md", "compare": "comparison.json", "plan": "plan.svg"}
 """Commands whose --out is a directory, and a file that they write there."""
@@ -66,6 +66,10 @@ def files_of(command: str) -> tuple[set[str], set[str]]:
             written.add(flag)
         elif any(word in words for word in ("FILE", "DIR", "DATA", "MODEL", "MODULE", "ASSESSMENT")):
             read.add(flag)
+        elif flag == "--network":
+            read |= {f"--network {key}" for key in NETWORKS.kinds["network"].hints if key not in NO_FILES}
+        elif flag == "--labels":
+            read |= {f"--labels {key}" for key in LABELS.kinds["labels"].hints}
     return written, read
 
 
@@ -75,7 +79,12 @@ def test_the_table_holds_every_option_that_names_a_file() -> None:
 
 
 def arguments(given: dict[str, str]) -> list[str]:
-    return [word for flag, value in given.items() for word in ([flag, value] if flag[0] == "-" else [value])]
+    """On a command line; a parameter of an option, as `--network weights`, with its =."""
+    words = []
+    for name, value in given.items():
+        flag, _, key = name.partition(" ")
+        words += [flag, f"{key}={value}" if key else value] if flag[0] == "-" else [value]
+    return words
 
 
 def cases(command: str) -> list[tuple[str, str]]:
@@ -84,14 +93,7 @@ def cases(command: str) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def inside(tmp_path: Path, infimum: Run) -> Iterator[Any]:
-    # `score` asks for typer's context, which is of another class than its annotation where typer brings its own click.
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield checked(tmp_path, infimum)
-    jaxtyping.config.update("jaxtyping_disable", False)
-
-
-def checked(tmp_path: Path, infimum: Run) -> Any:
+def inside(tmp_path: Path, infimum: Run) -> Any:
     def run(command: str, given: dict[str, str]) -> str:
         """What is said of it, where it is refused and nothing has changed."""
         before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
@@ -111,11 +113,11 @@ def checked(tmp_path: Path, infimum: Run) -> Any:
 def test_no_output_is_an_input(command: str, alias: str, tmp_path: Path, inside: Any) -> None:
     tried = 0
     # Every pair once; by their other names only with the first of the inputs, since one function tells them apart.
-    first = min(read for read, _ in cases(command) if read not in ("--factory", "--preprocess"))
+    first = min(read for read, _ in cases(command) if read not in CODE)
     for number, (read, written) in enumerate(cases(command)):
         if alias != "same" and read != first:
             continue
-        code = read in ("--factory", "--preprocess")
+        code = read in CODE
         if code and (written in ("--out", "--head-out") and command != "calibrate"):
             continue  # their names end otherwise
         folder = tmp_path / f"d{number}"
@@ -160,7 +162,7 @@ def test_no_output_lies_in_a_folder_that_is_read(command: str, tmp_path: Path, i
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "1.npz").write_bytes(b"kept")
     for read, written in cases(command):
-        if read in ("--factory", "--preprocess", "--profile", "ASSESSMENT"):
+        if read in (*CODE, "--profile", "ASSESSMENT"):
             continue
         said = inside(command, {read: "parts", written: "parts/new.npz"})
         assert f"lies in parts, which is an input too ({read})" in said
@@ -212,7 +214,7 @@ def test_reports_and_studies(tmp_path: Path, inside: Any) -> None:
     (tmp_path / "d" / "report.html").write_bytes(b"kept")
     assert "is an input too (DIR)" in inside("report", {"DIR": "d/report.html"})
     (tmp_path / "d" / "assessment.json").write_bytes(b"kept")
-    assert "is an input too (--images)" in inside("report", {"DIR": "d", "--images": "d"})
+    assert "is an input too (--pictures)" in inside("report", {"DIR": "d", "--pictures": "d"})
     assert "is an input too (--data)" in inside("reproduce", {"--data": "d", "--out": "d"})
     assert "is an input too (--data)" in inside("reproduce", {"--data": "d", "--out": "d/study"})
     (tmp_path / "networks").mkdir()

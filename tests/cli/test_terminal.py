@@ -180,7 +180,7 @@ def test_verbose_logs_to_stderr_and_nothing_else_changes(toy: Toy, tmp_path: Pat
     toy.outputs(200, rng).save(tmp_path / "ops.npz")
     toy.head.save(tmp_path / "head.npz")
     command = ("assess", "--calibration", "cal.npz", "--operation", "ops.npz", "--head", "head.npz")
-    command += ("--stopping", "samples", "--max-samples", "2000", "--batch", "1000", "--json", "-")
+    command += ("--sampling", "samples:max_samples=2000,batch=1000", "--json", "-")
     runs = [infimum(*flags, *command, cwd=tmp_path) for flags in ((), ("-v",), ("-vv",))]
     assert [run.returncode for run in runs] == [0, 0, 0]
     without = [re.sub(r'"(command|checksum)": .*', "", run.stdout) for run in runs]

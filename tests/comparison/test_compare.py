@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from itertools import permutations
@@ -24,8 +23,6 @@ from infimum import (
     compare,
     compare_assessments,
 )
-from infimum.bounds import Bound
-from infimum.bounds._clopper_pearson import successes_of
 from infimum.report.comparison.html import to_html
 from infimum.report.comparison.markdown import to_markdown
 
@@ -213,15 +210,15 @@ def test_assessments_of_different_inputs(
     assert [n.accuracy for n in c.networks] == [x.accuracy for x in cals]
 
 
-@pytest.mark.parametrize(("k", "n"), [(0, 10), (10, 10), (957, 1000), (999_999, 1_000_000), (1, 1)])
-def test_the_count_behind_a_bound(k: int, n: int) -> None:
-    bound = clopper_pearson(np.arange(n) < k, 0.95)
-    read = Bound.from_dict(json.loads(json.dumps(bound.to_dict())))
-    assert successes_of(read) == k
-    with pytest.raises(InputError, match="no Clopper–Pearson bound"):
-        successes_of(replace(bound, value=min(1.0, bound.value + 1e-7)))
-    with pytest.raises(InputError, match="no Clopper–Pearson bound"):
-        successes_of(replace(bound, method="betting"))
+def test_weighted_operations_are_compared_by_the_labelled_rows(
+    ops: list[Outputs], cals: list[Outputs]
+) -> None:
+    """A weighted accuracy is no count; weights that are all equal change nothing."""
+    rng = np.random.default_rng(3)
+    for weights, counts in ((rng.random(len(ops[0])), cals), (np.full(len(ops[0]), 2.0), ops)):
+        weighted = [replace(o, weights=weights) for o in ops]
+        c = compare_assessments([assess(k, o, name=o.name) for k, o in zip(cals, weighted, strict=True)])
+        assert [(n.accuracy, n.n_labelled) for n in c.networks] == [(x.accuracy, len(x)) for x in counts]
 
 
 def test_bad_input(ops: list[Outputs], cals: list[Outputs]) -> None:

@@ -64,6 +64,7 @@ def test_paired_intervals_cover_for_every_n(p_first: float, p_second: float, n: 
         assert rejected <= miss + 1e-6
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_unpaired_intervals_cover_however_the_networks_depend() -> None:
     """On the same inputs, errors that exclude one another are the worst case; then independent ones."""
     n, miss, rng = 200, 0.1, np.random.default_rng(0)
@@ -96,6 +97,7 @@ def test_holm_by_its_definition(p: list[float]) -> None:
         assert own >= value
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_differences_of_lambda_cover(toy: Toy) -> None:
     """Interval of λ_1 − λ_2, calibration and inputs drawn anew: a paired t from the inputs alone would miss.
 
@@ -151,7 +153,7 @@ def test_no_spread_settles_nothing() -> None:
 
 
 def test_exceeded_is_the_share_of_runners_up_above(toy: Toy) -> None:
-    """G(s_i), by scoring every pair: 1 − λ is the mean over calibration rows and inputs (METHOD §3)."""
+    """G(s_i), by scoring every pair: 1 − λ is the mean over calibration rows and inputs (docs/method.md §3)."""
     rng = np.random.default_rng(5)
     cal, ops = toy.outputs(30, rng), toy.outputs(50, rng)
     found = levels_by(cal, ops, LAC(), False, 0)

@@ -24,6 +24,7 @@ def sample(rng: np.random.Generator, n: int, n_classes: int = 5) -> tuple[np.nda
     return logits, (logits * 0.4 + rng.gumbel(size=logits.shape)).argmax(axis=1)
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.parametrize("score", SCORES, ids=lambda s: s.name)
 def test_marginal_coverage(score: Score) -> None:
     """600 draws of calibration and one test input each, so the hits are Binomial(600, coverage) exactly.

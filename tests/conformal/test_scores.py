@@ -12,7 +12,7 @@ from infimum import InputError
 from infimum.conformal import APS, LAC, RAPS, SAPS, Margin, Score, TopK, calibrate, score_named
 from infimum.conformal._scores import keys
 
-# METHOD §2: figures on which TorchCP, MAPIE and puncc agree (penalty 0.1, u = 0.75).
+# docs/method.md §2: figures on which TorchCP, MAPIE and puncc agree (penalty 0.1, u = 0.75).
 P = np.array(
     [
         [0.5, 0.25, 0.15, 0.10],
@@ -50,7 +50,7 @@ def test_cross_check_with_other_packages(score: Score, expected: list[float]) ->
 
 
 def naive(score: Score, p: np.ndarray, y: int, u: float) -> float:
-    """The table of METHOD §2, letter by letter."""
+    """The table of docs/method.md §2, letter by letter."""
     order = np.argsort(-p, kind="stable")
     o = int(np.flatnonzero(order == y)[0]) + 1
     rho = p[order[: o - 1]].sum()

@@ -91,6 +91,7 @@ def test_nothing_left_is_said() -> None:
         _ = summarised(cal, np.zeros((3, 2)), empty="nan").value
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("score", [RAPS(0.01, 1), APS(), LAC(), Margin()], ids=lambda s: s.name)
@@ -115,6 +116,7 @@ def test_standard_error_covers_on_real_inputs(toy: Toy, score: object, weighted:
     assert binom.ppf(1e-4, 400, 0.95) <= 400 * hits <= binom.ppf(1 - 1e-4, 400, 0.95)
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_calibration_part_alone_would_not_cover(toy: Toy) -> None:
     """The test above can fail: with the sampling part only, coverage is far below the nominal 95 %."""
     found = []

@@ -97,7 +97,7 @@ def test_a_bad_file_is_an_error_or_skipped_by_name(folder):
     (folder / "cat" / "0.png").write_bytes(b"not an image")
     whole = (folder / "cat" / "1.png").read_bytes()
     (folder / "cat" / "short.png").write_bytes(whole[:40])
-    with pytest.raises(InputError, match=r"cat/0\.png: it is not an image.*--skip-bad"):
+    with pytest.raises(InputError, match=r"cat/0\.png: it is not an image.*--network skip_bad=yes"):
         one(open_data(folder, images=PLAIN))
     data = open_data(folder, images=PLAIN, skip_bad=True)
     batch = one(data)
@@ -159,7 +159,7 @@ def test_sixteen_bit_pixels_are_not_clipped_in_silence(tmp_path):
 def test_sizes_that_differ(tmp_path):
     save(tmp_path / "a.png", 0, (4, 4), "L")
     save(tmp_path / "b.png", 0, (5, 4), "L")
-    with pytest.raises(InputError, match=r"b\.png has shape.*--resize"):
+    with pytest.raises(InputError, match=r"b\.png has shape.*--images resize="):
         one(open_data(tmp_path, images=PLAIN))
 
 

@@ -44,6 +44,7 @@ def data(toy: Toy) -> tuple[Outputs, Outputs]:
     return toy.outputs(400, rng, name="calibration"), toy.outputs(900, rng, name="operation")
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.parametrize("method", CONSISTENT)
 def test_standard_error_is_honest(
     method: Callable[..., Estimate], toy: Toy, monkeypatch: pytest.MonkeyPatch

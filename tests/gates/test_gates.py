@@ -17,7 +17,7 @@ from infimum.testing import assert_reliable
 
 def of(right: int, n: int, a: Assessment, confidence: float = 0.95, **others: object) -> Assessment:
     """The assessment with another certified bound."""
-    bound = clopper_pearson(np.arange(n) < right, confidence)
+    bound = replace(clopper_pearson(np.arange(n) < right, confidence), judges=True)
     return replace(a, certified=(bound, *a.certified[1:]), **others)
 
 

@@ -64,6 +64,7 @@ def test_equal_logits_of_operation_inputs_are_other_inputs(method: str) -> None:
     )
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_bounds_of_repeated_outputs_hold() -> None:
     """100 draws of a tree with 40 outputs: no bound of `assess` or `certify` lies above the truth too often.
 
@@ -75,7 +76,7 @@ def test_bounds_of_repeated_outputs_hold() -> None:
         cal, tun, ops = world(150, seed), world(150, seed + 10_000), world(400, seed + 20_000)
         unlabelled = Outputs(ops.logits)
         judged = judging_bounds("prediction_powered_betting", labelled_sets(cal, tun), unlabelled, 0.95)
-        made = candidates(Labelled.of(cal), unlabelled, tun, None, 0).made
+        made = candidates(Labelled.of(cal), unlabelled, tun, None, 0).possible
         for where, bounds in (
             ("assess", judged),
             ("certify", [make(cal.correct, 0.95) for make in made.values()]),
@@ -267,10 +268,10 @@ def test_tuning_rows_that_are_calibration_rows_do_not_tune() -> None:
         Outputs(whole.logits[part], whole.labels[part], ids=ids[part])
         for part in (slice(200), slice(150, 300))
     )
-    found = assess(cal, world(300, 9), tuning=tun, temperature="fit")
+    found = assess(cal, world(300, 9), tuning=tun, levels="temperature=fit")
     assert (found.certified[0].n, found.calibration.n_tuning) == (300, 100)
     assert "marginal_conformal" in [b.method for b in found.certified]
-    same = assess(cal, world(300, 9), tuning=cal, temperature="fit")
+    same = assess(cal, world(300, 9), tuning=cal, levels="temperature=fit")
     assert [b.method for b in same.certified] == ["clopper_pearson"]
     assert any("coverage then does not hold exactly" in w for w in same.warnings)
 

@@ -90,12 +90,14 @@ def test_sets_cover(data: tuple[np.ndarray, np.ndarray]) -> None:
 @pytest.mark.parametrize("inner", [DecisionTreeClassifier(max_depth=4), LinearDiscriminantAnalysis()])
 def test_fits_and_calibrates_on_different_rows(inner: object, data: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = data
-    made = ConformalReliability(inner, nonconformity="aps", random_state=3, calibration_size=0.4).fit(X, y)
+    made = ConformalReliability(inner, conformity_score="aps", random_state=3, calibration_size=0.4).fit(X, y)
     assert made.calibration_.n == 360
     assert not hasattr(inner, "classes_")  # a clone was fitted
     levels = made.success_levels(X)
     assert levels[made.predict(X) == y].mean() > levels[made.predict(X) != y].mean()
-    again = ConformalReliability(inner, nonconformity="aps", random_state=3, calibration_size=0.4).fit(X, y)
+    again = ConformalReliability(inner, conformity_score="aps", random_state=3, calibration_size=0.4).fit(
+        X, y
+    )
     np.testing.assert_array_equal(again.success_levels(X), levels)
 
 
@@ -107,7 +109,7 @@ def test_bad_input(data: tuple[np.ndarray, np.ndarray], reliable: ConformalRelia
         (reliable, other, "'bat', which the estimator was not fitted with"),
         (reliable, y[:-1], "899 entries, but X has 900"),
         (reliable, None, "requires y"),
-        (ConformalReliability(reliable.estimator, nonconformity="thr"), y, "score"),
+        (ConformalReliability(reliable.estimator, conformity_score="thr"), y, "score"),
     ):
         with pytest.raises(InputError, match=message):
             made.fit(X, labels)

@@ -63,6 +63,12 @@ def values(hint: Any) -> st.SearchStrategy:
     return {bool: st.booleans(), str: TEXT, float: st.floats(-1e6, 1e6), int: st.integers(-5, 5)}[hint]
 
 
+def judged() -> st.SearchStrategy:
+    """One bound or two, the first of which judges."""
+    bounds = st.lists(plain(Bound), min_size=1, max_size=2)
+    return bounds.map(lambda many: [{**bound, "judges": i == 0} for i, bound in enumerate(many)])
+
+
 def plain(kind: type) -> st.SearchStrategy:
     """What records of this kind are in JSON, without what is computed."""
     parts = {kind.KEYS.get(name, name): values(hint) for name, hint in hints_of(kind).items()}
@@ -71,11 +77,13 @@ def plain(kind: type) -> st.SearchStrategy:
         parts |= {"levels_samples": bins, "levels_real": bins}
     elif kind is Diagnostics:
         parts["levels"] = st.just([])
+    elif issubclass(kind, Bound | Success):
+        parts["n"] = st.integers(1000, 2000)
     elif kind is Certificate:
-        parts |= {"n": st.integers(1000, 2000), "bounds": st.lists(plain(Bound), min_size=1, max_size=2)}
+        parts |= {"n": st.integers(1000, 2000), "bounds": judged()}
     elif kind is Assessment:
         parts["manifold"] = st.one_of(st.none(), plain(ManifoldFit))
-        parts["certified"] = st.lists(plain(Bound), min_size=1, max_size=2)
+        parts["certified"] = judged()
     return st.fixed_dictionaries(parts)
 
 
@@ -131,12 +139,14 @@ def test_numbers_that_cannot_be(kind: type, data: st.DataObject) -> None:
 
 def test_the_examples_that_were_accepted_once() -> None:
     cal = calibrate(np.array([[3.0, 0.0], [0.0, 2.0], [1.0, 0.0]]), np.array([0, 1, 0]), score=LAC())
-    bound = Bound(0.5, 0.95, "clopper_pearson", 10, ())
+    bound, target = Bound(0.5, 0.95, "clopper_pearson", 10, (), judges=True), Target(0.5, 0.95, True, "y")
     for call, message in (
         (lambda: Bound(7.5, 0.95, "x", 10, ()), r"Bound\.value must be from 0 to 1, not 7\.5"),
         (lambda: Bound(0.5, 1.5, "x", 10, ()), r"Bound\.confidence must be above 0 and at most 1"),
         (lambda: Bound(0.5, 0.95, "x", -1, ()), r"Bound\.n must be 0 or more"),
-        (lambda: Success(5.0, 10), r"Success\.value must be from 0 to 1, not 5\.0"),
+        (lambda: Success(5.0, 10, 5), r"Success\.value must be from 0 to 1, not 5\.0"),
+        (lambda: Success(0.5, 10, 11), r"Success\.correct is 11, of 10"),
+        (lambda: replace(bound, successes=11), r"Bound\.successes is 11, of 10"),
         (lambda: Estimate(-0.5, "x", "y"), r"Estimate\.value"),
         (lambda: Calibration(LAC(), cal.keys, 0), r"Calibration\.n_classes must be 2 or more, not 0"),
         (
@@ -146,8 +156,10 @@ def test_the_examples_that_were_accepted_once() -> None:
         (lambda: Calibration(LAC(), cal.keys[::-1], 3), "ascending"),
         (lambda: Calibration(LAC(), cal.keys[:1], 3), "at least 2"),
         (lambda: Sequence("x", 7.5, 0.95), r"Sequence\.target"),
-        (lambda: Certificate("x", Target(0.5, 0.95, True, "y"), 3, 4, (bound,)), "wrong is 4"),
-        (lambda: Certificate("x", Target(0.5, 0.95, True, "y"), 3, 0, ()), "bounds is empty"),
+        (lambda: Certificate("x", target, 3, 4, (bound,)), "wrong is 4"),
+        (lambda: Certificate("x", target, 3, 0, ()), "bounds is empty"),
+        (lambda: Certificate("x", target, 3, 0, (replace(bound, judges=False),)), "the first bound judges"),
+        (lambda: Certificate("x", target, 3, 0, (bound, bound)), "the first bound judges, and no other"),
     ):
         with pytest.raises(InputError, match=message):
             call()
@@ -155,7 +167,9 @@ def test_the_examples_that_were_accepted_once() -> None:
 
 def test_where_a_wrong_value_stands_is_said() -> None:
     bound = Bound(0.5, 0.95, "clopper_pearson", 10, ())
-    document = Certificate("x", Target(0.5, 0.95, True, "y"), 3, 0, (bound, bound)).to_dict()
+    document = Certificate(
+        "x", Target(0.5, 0.95, True, "y"), 3, 0, (replace(bound, judges=True), bound)
+    ).to_dict()
     document["bounds"][1]["value"] = 7.5
     with pytest.raises(InputError, match=r"^bounds\[1\]\.value must be from 0 to 1, not 7\.5$"):
         Certificate.from_dict(document)
@@ -166,5 +180,5 @@ def test_where_a_wrong_value_stands_is_said() -> None:
 
 
 def test_sums_may_round() -> None:
-    assert Success(1 + 1e-12, 10).value > 1
+    assert Success(1 + 1e-12, 10, 10).value > 1
     assert not Range(0, 1, "", above=True).holds(0)

@@ -57,6 +57,7 @@ def test_a_mixture_draws_components_as_numpy_chooses_them() -> None:
     np.testing.assert_array_equal(law.sample(1000, np.random.default_rng(7)), expected)
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.slow
 def test_turned_roots_need_fewer_sobol_points() -> None:
     """The mean squared error over 100 seeds against the same roots as they come: less than three quarters.

@@ -124,6 +124,7 @@ def test_fidelity_tells_a_manifold_of_the_data_from_one_that_is_not(toy: Toy) ->
     assert good.lambda_real == real.value
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.slow
 def test_standard_error_of_the_difference_covers(toy: Toy) -> None:
     """The manifold is right (class Gaussians of the true classes): ± 1.96 errors hold 0 in 95 % of 200 draws.

@@ -49,6 +49,7 @@ def test_no_feature_is_on_both_sides(toy: Toy, monkeypatch: pytest.MonkeyPatch) 
         assert found.n_real == len(theirs & positive)
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_weights_widen_the_standard_error(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel of the features' own law, heavily weighted: ± 2 errors hold 0 in 95 % of 80 draws.
 

@@ -78,6 +78,7 @@ def test_interrupt_keeps_whole_batches(parts: tuple[KernelLaw, Head, Calibration
     assert run.history[-1].n == 3000
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_history_stays_short(parts: tuple[KernelLaw, Head, Calibration]) -> None:
     run = sample_lambda(*parts, Stopping("samples", max_samples=3 * HISTORY, batch=1))
     assert len(run.history) <= HISTORY
@@ -113,6 +114,7 @@ def test_misfits_are_refused(parts: tuple[KernelLaw, Head, Calibration]) -> None
             Stopping(**bad)  # type: ignore[arg-type]
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["kernel", "gmm"])
 def test_standard_error_covers_on_samples(toy: Toy, kind: str) -> None:
@@ -164,6 +166,7 @@ def test_sobol_points_follow_the_law(parts: tuple[KernelLaw, Head, Calibration])
         assert (np.abs(np.cov(even.T) - np.cov(plain.T)) < 0.05 * scale).all()
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.slow
 def test_sobol_needs_fewer_samples_and_its_error_is_honest(
     parts: tuple[KernelLaw, Head, Calibration],

@@ -13,14 +13,13 @@ from infimum import Head, InputError
 from infimum.conformal import Calibration, LambdaSummary, calibrate
 from infimum.head import HeadFunction
 from infimum.manifold import (
-    Selection,
+    ManifoldChoice,
     fit_class_gaussians,
     fit_gmm,
     log_density,
     select_manifold,
 )
 from infimum.manifold import _selection as selection
-from infimum.manifold._by_name import fit_manifold
 from infimum.manifold._selection import CANDIDATES, DEFAULT, FAR, _Directions, _Trial
 
 
@@ -61,7 +60,7 @@ def test_the_chosen_one_has_the_largest_likelihood_of_those_whose_lambda_passes(
     assert same == found
     rngs = np.random.default_rng(1), np.random.default_rng(1)
     np.testing.assert_array_equal(law.sample(9, rngs[0]), again.sample(9, rngs[1]))
-    assert Selection.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert ManifoldChoice.from_dict(json.loads(json.dumps(found.to_dict()))) == found
 
 
 def test_a_manifold_whose_lambda_is_off_is_dropped_though_its_likelihood_is_largest(
@@ -85,6 +84,7 @@ def test_a_manifold_whose_lambda_is_off_is_dropped_though_its_likelihood_is_larg
     assert (found.chosen, found.why) == (DEFAULT, "the default, as no candidate passed")
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.slow
 def test_a_right_manifold_is_seldom_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two Gaussian classes, kept apart, and their kernel: |λ − λ held out| ≤ 2 errors in 95 % of 300 draws.
@@ -226,7 +226,5 @@ def test_refused(toy: Toy, calibration: Calibration) -> None:
     ):
         with pytest.raises(InputError, match=message):
             select_manifold(features, head, calibration)
-    with pytest.raises(InputError, match="auto is no manifold: select_manifold chooses one"):
-        fit_manifold("auto", x, np.zeros(200))
     with pytest.raises(InputError, match="seed"):
         select_manifold(x, toy.head, calibration, seed=-1)

@@ -389,7 +389,7 @@ def test_out_of_memory_suggests_a_batch_size(tmp_path):
         raise MemoryError
 
     with pytest.raises(
-        InputError, match=r"out of memory with a batch of 7 .*batch_size=3 \(--batch-size 3\)"
+        InputError, match=r"out of memory with a batch of 7 .*batch_size=3 \(--network batch_size=3\)"
     ):
         extract(NetworkAdapter(Cut(forward, None, "hand-made")), X, tmp_path / "o.npz", batch_size=7)
 

@@ -60,6 +60,7 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sizes=st.lists(st.integers(1, 1500), min_size=1, max_size=3).filter(lambda sizes: sum(sizes) > 40))
+@pytest.mark.usefixtures("without_type_checks")
 def test_any_blocks_give_the_same_bits(toy: Toy, calibration: Outputs, way: str, sizes: list[int]) -> None:
     others, options = WAYS[way]
     ops = whole(toy, **others)
@@ -293,6 +294,7 @@ def peak(toy: Toy, calibration: Outputs, n: int) -> int:
     return most
 
 
+@pytest.mark.usefixtures("without_type_checks")
 def test_memory_does_not_grow_with_the_rows(toy: Toy, calibration: Outputs) -> None:
     """295,000 rows more: a single float64 kept of each would show as 2.4 MB.
 

@@ -300,7 +300,7 @@ def test_without_gpus_nobody_waits_for_one(here: Path) -> None:
     network = ("--model", "net.pt", "--data", "inputs.npy", "--network", "device=cuda", "--out", "no-gpu.npz")
     done = run("score", "--calibration", "cal.json", *network, "--engine", "ray", folder=here)
     assert done.returncode == 2, done.stderr
-    assert "Ray sees none on this machine; use device=cpu" in done.stderr
+    assert "Ray sees none on this machine; use --network device=cpu" in done.stderr
     assert done.stderr.count("\n") == 1
     assert not list(here.glob("no-gpu*"))
 

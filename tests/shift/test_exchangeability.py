@@ -24,6 +24,7 @@ def few_frequencies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(two_sample, "FREQUENCIES", 16)
 
 
+@pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.usefixtures("few_frequencies")
 def test_level(toy: Toy) -> None:
     """Alike sets of 25 and 40 rows, 400 times, by 39 permutations: each test rejects in k of 40 cases, exactly.

@@ -36,7 +36,7 @@ def test_positions_and_bins_lose_no_input() -> None:
 
 
 def test_published_table_keeps_three_of_four_orders() -> None:
-    """METHOD §6: λ itself puts MNIST avg above best."""
+    """docs/method.md §6: λ itself puts MNIST avg above best."""
     kept = []
     for dataset in tables.TITLES:
         rows = [TABLE_I[dataset, level] for level in ("best", "avg", "worst")]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import infimum
-from infimum import Head, InputError, Outputs, bounds, conformal, estimators, manifold
+from infimum import Head, InputError, Outputs, bounds, conformal, estimators, manifold, shift
 from infimum.certification._certify import certify
 from infimum.certification._labelled import Labelled
 from infimum.certification._planning import plan
@@ -291,7 +291,7 @@ TAKE_OUTPUTS: dict[str, Callable[[Any], Any]] = {
     "plan.operation": lambda x: plan(target=0.9, operation=x, calibration=OUT),
     "plan.calibration": lambda x: plan(target=0.9, operation=OUT, calibration=x),
     "select": lambda x: select(x, OUT, 10),
-    "exchangeability": lambda x: bounds.exchangeability(OUT, x),
+    "exchangeability": lambda x: shift.exchangeability(OUT, x),
     "marginal_conformal": lambda x: bounds.marginal_conformal(x, LOGITS),
     "assert_reliable": lambda x: assert_reliable(x, 0.1),
     "assert_reliable.operation": lambda x: assert_reliable(OUT, 0.1, operation=x),

@@ -44,8 +44,8 @@ CASES = {
     "numbered parquet": Case("numbered.parquet", "score --calibration cal.json --input {} --out o.npz"),
     "head": Case(
         "head.npz",
-        "assess --calibration cal.npz --operation ops.npz --head {} --stopping samples --max-samples 500 "
-        "--no-exchangeability",
+        "assess --calibration cal.npz --operation ops.npz --head {} --sampling samples:max_samples=500 "
+        "--alike skip",
         share=0.3,
     ),
     "calibration json": Case("cal.json", "score --calibration {} --input ops.npz --out o.csv", gives="o.csv"),
@@ -68,14 +68,14 @@ CASES = {
     "arrow": Case("saved/data.arrow", EXTRACT + " --data m", place="m/data.arrow"),
     "image": Case(
         "image/a.png",
-        "extract --model flat.onnx --data m --resize none --crop 2 --image-mode gray --mean 0 --std 1 --out o.npz",
+        "extract --model flat.onnx --data m --images resize=none,crop=2,mode=gray,mean=0,std=1 --out o.npz",
         share=0.3,
         place="m/a.png",
     ),
     "torchscript": Case("net.pt", "extract --model {} --data x.npy --out o.npz"),
     "safetensors network": Case(
         "net.safetensors",
-        "extract --weights {} --factory sound_files:linear --data x.npy --out o.npz",
+        "extract --network weights={},factory=sound_files:linear --data x.npy --out o.npz",
         share=0.5,
     ),
     "skops": Case("net.skops", "extract --model {} --data x.npy --out o.npz"),
@@ -124,9 +124,9 @@ def _write_what_commands_write() -> None:
     with np.load("selected.npz") as arrays:
         np.savez("selected.npz", **arrays, label=arrays["predicted"])
     Path("infimum.toml").write_text(
-        'junit = "o.xml"\n[method]\nscore = "raps"\nseed = 3\nk_reg = 1\n[[network]]\nname = "net"\n'
+        'junit = "o.xml"\n[method]\nscore = "raps:k_reg=1"\nseed = 3\n[[network]]\nname = "net"\n'
         'calibration = "cal.npz"\noperation = "ops.npz"\ntarget = 0.5\nconfidence = 0.95\n'
-        'baseline = "assessment.json"\ntolerance = 0.2\nrequire_alike = false\n'
+        'baseline = "assessment.json"\ntolerance = 0.2\nalike = "test"\n'
     )
 
 

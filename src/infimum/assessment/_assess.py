@@ -13,13 +13,11 @@ from infimum.assessment._asked import Asked
 from infimum.assessment._caveats import warnings_about
 from infimum.assessment._diagnostics.on_calibration import curves_on_calibration
 from infimum.assessment._features import features_and_head
-from infimum.assessment._identity_caveats import counted_once
 from infimum.assessment._judging import Judged, judged
 from infimum.assessment._results import Assessment, CalibrationFacts, LambdaEstimate, Success
 from infimum.assessment._sampled import Sampled, sampled
 from infimum.assessment._scan import Scan, scan
 from infimum.assessment._stream_features import StreamFeatures
-from infimum.bounds import Estimate
 from infimum.bounds._judges import Judge
 from infimum.conformal import Calibration, Score, calibrate
 from infimum.conformal._left_out import calibration_rows
@@ -29,8 +27,10 @@ from infimum.errors import InputError
 from infimum.estimators._estimate import few_wrong
 from infimum.estimators._success_level import recalibrated_lambda
 from infimum.head import AnyHead
+from infimum.identity.findings import counted_once
 from infimum.identity.labelled_sets import LabelledSets, labelled_sets
 from infimum.identity.rows import Identity
+from infimum.io.findings import those
 from infimum.manifold._options import AnyManifold
 from infimum.manifold._sampling import Progress
 from infimum.manifold._stopping import Sampling
@@ -199,10 +199,12 @@ def _said(
         n=real.n,
         effective_n=real.effective_n,
         never_singleton=real.never_singleton,
+        weighted=found.weighted,
     )
     estimate = on_operation if drawn.estimate is None else drawn.estimate
-    few = few_wrong(calibration.correct[calibration_rows(conformal, len(calibration))])
-    recalibrated = recalibrated_lambda(conformal, calibration, real, asked.seed)
+    success = None
+    if found.accuracy is not None and found.n_correct is not None:
+        success = Success(found.accuracy, found.n, found.n_correct)
     return Assessment(
         network=name,
         n_classes=calibration.n_classes,
@@ -212,33 +214,31 @@ def _said(
         lambda_=estimate,
         lambda_operation=on_operation,
         certified=verdict.certified,
-        estimates=(
-            Estimate(recalibrated.value, recalibrated.method, recalibrated.note, recalibrated.standard_error),
-        ),
+        estimates=(recalibrated_lambda(conformal, calibration, real, asked.seed),),
         target=verdict.target,
         manifold=None if drawn.fit is None else drawn.fit.to_dict(),
         selection=drawn.selection,
         fidelity=drawn.fidelity,
         exchangeability=found.alike,
-        warnings=warnings_about(
-            operation=found,
-            labelled=labelled,
-            conformal=conformal,
-            estimate=estimate,
-            on_operation=on_operation,
-            fit=drawn.fit,
-            manifold_lambda=None if asked.manifold_data is None else drawn.manifold_lambda,
-            head=asked.head,
-            target=asked.target,
-            interrupted=drawn.interrupted,
-            measured=verdict.measured,
-        ),
-        notes=(
-            *conformal.notes,
+        findings=(
+            *warnings_about(
+                operation=found,
+                labelled=labelled,
+                conformal=conformal,
+                estimate=estimate,
+                on_operation=on_operation,
+                fit=drawn.fit,
+                manifold_lambda=None if asked.manifold_data is None else drawn.manifold_lambda,
+                head=asked.head,
+                target=asked.target,
+                interrupted=drawn.interrupted,
+                measured=verdict.measured,
+            ),
+            *conformal.findings,
             *counted_once(labelled),
-            *drawn.notes,
-            *verdict.notes,
-            *(() if few is None else (few,)),
+            *drawn.findings,
+            *verdict.findings,
+            *those([few_wrong(calibration.correct[calibration_rows(conformal, len(calibration))])]),
         ),
         provenance=provenance,
         interrupted=drawn.interrupted,
@@ -248,7 +248,7 @@ def _said(
         else curves_on_calibration(
             conformal, calibration, asked.levels.step, asked.levels.empty, asked.target
         ),
-        success=None if found.accuracy is None else Success(found.accuracy, found.n),
+        success=success,
         measured=verdict.measured,
         correct=found.correct,
         incorrect=found.incorrect,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from infimum._arrays import effective_number
 from infimum._checks import Array, check_matrix
 from infimum.errors import InputError
 from infimum.head import AnyHead
+from infimum.io.findings import Finding, note
 from infimum.manifold._options import AnyManifold, NoManifold
 from infimum.outputs._outputs import Outputs
 from infimum.outputs._stream import OutputsStream
@@ -53,27 +55,26 @@ def features_and_head(
 
 def why_no_manifold(
     manifold: AnyManifold | None, head: AnyHead | None, operation: Outputs | OutputsStream
-) -> str:
+) -> Finding:
     """What a report says where `features_and_head` found nothing to sample from.
 
-    >>> why_no_manifold(None, None, Outputs(np.eye(2)))
-    'without head and features nothing is sampled: λ is that of the operation inputs'
+    >>> why_no_manifold(None, None, Outputs(np.eye(2))).data
+    {'missing': ['head', 'features']}
     """
     if isinstance(manifold, NoManifold):
-        return "no manifold was asked for: λ is that of the operation inputs"
+        return note("no-manifold-asked")
     features = (operation.first if isinstance(operation, OutputsStream) else operation).features
     missing = [what for what, have in (("head", head), ("features", features)) if have is None]
-    if not missing:
-        return (
-            f"nothing is sampled: of {ENOUGH} or more operation inputs λ needs no manifold, and none would bring it "
-            'nearer on average; to sample all the same, name one, as --manifold kernel (manifold="kernel")'
-        )
-    return f"without {' and '.join(missing)} nothing is sampled: λ is that of the operation inputs"
+    return (
+        note("no-manifold-possible", missing=missing)
+        if missing
+        else note("no-manifold-needed", enough=ENOUGH)
+    )
 
 
 def _enough(operation: Outputs | OutputsStream) -> bool:
-    """Whether the operation, weighted or not, counts as ENOUGH inputs: by Kish's effective number (Σw)²/Σw²."""
+    """Whether the operation, weighted or not, counts as ENOUGH inputs: by Kish's effective number."""
     if operation.weights is None:
         return len(operation) >= ENOUGH
     weights = np.asarray(operation.weights, dtype=np.float64)
-    return float(weights.sum() ** 2 / (weights**2).sum()) >= ENOUGH
+    return bool(effective_number(weights.sum(), (weights**2).sum()) >= ENOUGH)

@@ -7,24 +7,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from infimum.assessment._asked import Asked
-from infimum.assessment._caveats import contradicted
+from infimum.assessment._caveats import assuming_alike
 from infimum.assessment._results import Target
 from infimum.assessment._scan import Scan
-from infimum.bounds import (
-    Bound,
-    clopper_pearson,
-    confidence_floor_of_counts,
-    marginal_conformal_of_counts,
-    prediction_powered,
-)
+from infimum.bounds import Bound, clopper_pearson
 from infimum.bounds._judges import ClopperPearson, Judge
 from infimum.bounds._label_errors import LabelErrors
+from infimum.bounds._registry import METHODS, Evidence
 from infimum.conformal import Calibration
 from infimum.errors import InputError
 from infimum.estimators._scaling import confidence as softmax_confidence
 from infimum.identity.labelled_sets import LabelledSets
 from infimum.identity.rows import Identity
 from infimum.identity.shared import unlabelled_rows
+from infimum.io.findings import Finding, note
 from infimum.outputs._outputs import Outputs
 from infimum.outputs._stream import OutputsStream
 from infimum.shift._measured import Measured, measured_beside
@@ -55,8 +51,8 @@ def judging_bounds(
         )
         binomial = replace(binomial, assumptions=(*binomial.assumptions, unweighted))
     if isinstance(method, ClopperPearson):
-        return (binomial,)
-    if (why := errors.why_not(method.name)) is not None:
+        return (replace(binomial, judges=True),)
+    if (why := METHODS[method.name].why_not(errors)) is not None:
         raise InputError(f"{method.name} cannot judge: {why}")
     if not isinstance(operation, Outputs):
         raise InputError(
@@ -70,15 +66,10 @@ def judging_bounds(
     others = unlabelled_rows(labelled.each, operation, identity)
     if not others.any():
         raise InputError(f"{method.name} cannot judge: every operation input is a labelled row too")
-    powered = prediction_powered(
-        correct,
-        levels,
-        softmax_confidence(operation.logits).largest[others],
-        confidence,
-        method.interval,
-    )
-    powered = errors.corrected(powered)
-    return (replace(powered, assumptions=(*powered.assumptions, OWN_CONFIDENCE)), binomial)
+    unlabelled = softmax_confidence(operation.logits).largest[others]
+    evidence = Evidence(errors, levels=levels, unlabelled_levels=unlabelled)
+    powered = METHODS[method.name].bound(evidence, correct, confidence)
+    return (replace(powered, assumptions=(*powered.assumptions, OWN_CONFIDENCE), judges=True), binomial)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +79,7 @@ class Judged:
     certified: tuple[Bound, ...]
     target: Target | None
     measured: Measured | None
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 def judged(
@@ -103,35 +94,32 @@ def judged(
         asked.method, labelled, operation, asked.confidence, asked.identity, asked.errors
     )
     withheld = _why_withheld(operation.weights is not None, labelled, found, conformal)
-    levels = (
-        (
-            marginal_conformal_of_counts(found.runner_up, asked.confidence, asked.errors),
-            confidence_floor_of_counts(found.runner_up, asked.confidence, asked.errors),
-        )
-        if withheld is None
-        else ()
-    )
+    levels: tuple[Bound, ...] = ()
+    if withheld is None:
+        evidence = Evidence(asked.errors, runner_up=found.runner_up)
+        of_p_values = [method for method in METHODS.values() if method.needs <= {"p_values"}]
+        levels = tuple(method.bound(evidence, (), asked.confidence) for method in of_p_values)
     measured = None
     if found.right is not None and found.independent and operation.weights is None:
         right = labelled.correct
         measured = measured_beside(found.right, found.independent, int(right.sum()), len(right))
     wanted = asked.target
     return Judged(
-        certified=contradicted((judge, *beside, *levels), found.alike, measured),
+        certified=assuming_alike((judge, *beside, *levels), found.alike, measured),
         target=None
         if wanted is None
         else Target(wanted, asked.confidence, judge.value >= wanted, judge.method),
         measured=measured,
-        notes=() if withheld is None else (f"the bounds from success levels are not given: {withheld}",),
+        findings=() if withheld is None else (note("level-bounds-withheld", why=withheld),),
     )
 
 
 def _why_withheld(weighted: bool, labelled: LabelledSets, found: Scan, conformal: Calibration) -> str | None:
     """What breaks the law of the p-values that the bounds from success levels rest on, if anything does."""
     if weighted:
-        return "the operation is weighted, and the calibration is not of the weighted distribution"
+        return "weighted"
     if labelled.tuning is not None and conformal.n_tuning and labelled.fresh is None:
-        return "the score or the temperature was tuned on calibration rows"
+        return "tuned"
     if not found.independent:
-        return "every operation input is a labelled row too"
+        return "no-other-inputs"
     return None

@@ -8,15 +8,17 @@ from typing import Any, Literal
 
 from infimum.assessment._diagnostics.records import Curves, Diagnostics
 from infimum.bounds import Bound, Estimate
+from infimum.bounds._bound import check_judge
 from infimum.conformal._summary import StandardError
 from infimum.errors import InputError
 from infimum.io.faces import Saved
+from infimum.io.findings import Finding
 from infimum.io.ranges import Classes, Confidence, Count, Nonnegative, Positive, Probability, Signed, Size
 from infimum.io.records import Document, Record
 from infimum.manifold._fidelity import Fidelity
 from infimum.manifold._manifold import ManifoldFit
 from infimum.manifold._sampling import RunningLambda
-from infimum.manifold._selection import Selection
+from infimum.manifold._selection import ManifoldChoice
 from infimum.shift import Exchangeability
 from infimum.shift._measured import Measured
 
@@ -25,8 +27,9 @@ from infimum.shift._measured import Measured
 class LambdaEstimate(Record):
     """λ: an estimate, not a guarantee. Mean success level of `n` samples ("manifold") or inputs ("operation").
 
-    `stopping` is None and `history` empty on operation inputs, where nothing is sampled. `effective_n` is the
-    effective sample size of weighted inputs, `never_singleton` the share that no error level gives one label.
+    `stopping` is None and `history` empty on operation inputs, where nothing is sampled. `weighted`: the inputs do
+    not all count alike, and `effective_n` is their effective sample size; `never_singleton` is the share that no
+    error level gives one label.
     """
 
     value: Probability
@@ -38,14 +41,21 @@ class LambdaEstimate(Record):
     converged: bool = True
     stopping: dict[str, Any] | None = None
     history: tuple[RunningLambda, ...] = ()
+    weighted: bool = False
 
 
 @dataclass(frozen=True)
 class Success(Record):
-    """λ*: (weighted) accuracy on `n` labelled operation inputs."""
+    """λ*: (weighted) accuracy on `n` labelled operation inputs, `correct` of which are classified correctly."""
 
     value: Probability
     n: Size
+    correct: Count
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.correct > self.n:
+            raise InputError(f"Success.correct is {self.correct}, of {self.n} inputs")
 
 
 @dataclass(frozen=True)
@@ -85,7 +95,7 @@ class Assessment(Document, Saved):
     labelled rows, where they have labels, against that of the labelled rows.
     """
 
-    SCHEMA = "infimum/assessment/1"
+    SCHEMA = "infimum/assessment/2"
     FILE = "assessment.json"
     WRITTEN = (FILE, "report.html", "report.md")
     KEYS = {"lambda_": "lambda"}  # noqa: RUF012 - a class variable of Record
@@ -103,12 +113,11 @@ class Assessment(Document, Saved):
     pearson: Signed | None = None
     target: Target | None = None
     manifold: dict[str, Any] | None = None
-    selection: Selection | None = None
+    selection: ManifoldChoice | None = None
     exchangeability: Exchangeability | None = None
     step: str = "exact"
     empty: str = "argmax"
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     provenance: dict[str, Any] = field(default_factory=dict)
     interrupted: bool = False
     diagnostics: Diagnostics | None = None
@@ -118,10 +127,14 @@ class Assessment(Document, Saved):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.certified:
-            raise InputError("certified is empty: an assessment has the bound that judges")
+        check_judge(self.certified, "certified")
         if self.manifold is not None:
             ManifoldFit.built(self.manifold, "manifold")
+
+    @property
+    def judge(self) -> Bound:
+        """The bound that decides."""
+        return self.certified[0]
 
     @property
     def curves(self) -> Diagnostics | Curves | None:

@@ -17,7 +17,8 @@ from infimum.assessment._stream_features import StreamFeatures
 from infimum.conformal import Calibration, LambdaSummary
 from infimum.errors import InputError
 from infimum.head import AnyHead
-from infimum.manifold import Manifold, Selection, fit_moments, select_manifold
+from infimum.io.findings import Finding, note
+from infimum.manifold import Manifold, ManifoldChoice, fit_moments, select_manifold
 from infimum.manifold._fidelity import Fidelity
 from infimum.manifold._held_out import drawn_by_weight, held_out_fidelity
 from infimum.manifold._manifold import ManifoldFit
@@ -38,13 +39,13 @@ class Sampled:
     """
 
     fit: ManifoldFit | None = None
-    selection: Selection | None = None
+    selection: ManifoldChoice | None = None
     fidelity: Fidelity | None = None
     estimate: LambdaEstimate | None = None
     levels: tuple[Array, Array] | None = None
     manifold_lambda: float | None = None
     interrupted: bool = False
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ class _Features:
     values: Array
     weights: Array | None
     head: AnyHead
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     def drawn(self, seed: int) -> Float[np.ndarray, "n d"]:
         """As many of them, drawn by their weights where they have some."""
@@ -80,9 +81,9 @@ def sampled(
     `source`: features and head, None where nothing is to be sampled; `kept` are those of a stream.
     """
     if source is None:
-        return Sampled(notes=(why_no_manifold(asked.manifold, asked.head, operation),))
+        return Sampled(findings=(why_no_manifold(asked.manifold, asked.head, operation),))
     features = _features(asked, source, kept, operation)
-    law, selection, likeness, notes = _fitted(asked, features, conformal)
+    law, selection, likeness, told = _fitted(asked, features, conformal)
     behind = LambdaSummary(conformal.n, asked.levels.step, asked.levels.empty)
     behind.add(conformal.top_two(features.head.logits(features.values)), features.weights)
     if kept is not None and kept.moments is not None and isinstance(asked.manifold, ClassGaussians):
@@ -101,7 +102,7 @@ def sampled(
         levels=run.summary.level_distribution() if run.summary.n else None,
         manifold_lambda=behind.value,
         interrupted=run.interrupted,
-        notes=(*features.notes, *notes),
+        findings=(*features.findings, *told),
     )
 
 
@@ -113,27 +114,27 @@ def _features(
 ) -> _Features:
     values, head = source
     if kept is not None:
-        return _Features(kept.features, kept.weights, head, tuple(kept.notes))
+        return _Features(kept.features, kept.weights, head, kept.findings)
     return _Features(values, operation.weights if asked.manifold_data is None else None, head)
 
 
 def _fitted(
     asked: Asked, features: _Features, conformal: Calibration
-) -> tuple[Manifold, Selection | None, Fidelity | None, list[str]]:
-    """The law of all features, how it was chosen, how near that of half of them comes to the rest, and notes."""
+) -> tuple[Manifold, ManifoldChoice | None, Fidelity | None, list[Finding]]:
+    """The law of all features, how it was chosen, how near that of half comes to the rest, and what was found."""
     rows, head = features.drawn(asked.seed), features.head
     kind = Kernel() if asked.manifold is None else asked.manifold
-    notes: list[str] = []
+    told: list[Finding] = []
     if isinstance(kind, NoManifold):
         raise AssertionError("features are looked for only where a manifold is wanted")
     if isinstance(kind, Auto):
         law, selection = select_manifold(rows, head, conformal, asked.seed)
-        notes.append(f"manifold auto took {selection.chosen}: {selection.why}")
+        told.append(selection.why)
 
         def fit(some: Array) -> Manifold:
             return fit_candidate(selection.chosen, some, head)
 
-        chosen: Selection | None = selection
+        chosen: ManifoldChoice | None = selection
     else:
 
         def fit(some: Array) -> Manifold:
@@ -146,9 +147,9 @@ def _fitted(
             fit, law.fit, features.values, features.weights, head, conformal, asked.seed
         )
     except InputError as error:
-        notes.append(f"the manifold was not compared with features held out: {error}")
+        told.append(note("fidelity-unknown", why=str(error)))
     logger.info("fitted %s to %d features", law.fit.name, law.fit.n)
-    return law, chosen, likeness, notes
+    return law, chosen, likeness, told
 
 
 def _estimate(run: SampledLambda, features_error: float, asked: Asked) -> LambdaEstimate:

@@ -31,17 +31,20 @@ from infimum.shift._exchangeability import Exchangeability, compare_rows, rows_t
 class Scan:
     """What one pass over `n` operation inputs found.
 
-    `accuracy` is None without labels. Of the `independent` inputs, those that are no labelled rows and are not met
+    `weighted`: they do not all count alike. `accuracy` and `n_correct` are None without labels.
+    Of the `independent` inputs, those that are no labelled rows and are not met
     again (`belonging`): `runner_up` (calibration rows + 2,), inputs with (n+1)p_(2) = 0, 1, …; `right`, how many are
     classified correctly, None without labels; `alike`, None where it was not asked for or none is left. `first` holds
     the first rows.
     """
 
     n: int
+    weighted: bool
     summary: LambdaSummary
     runner_up: Int[np.ndarray, " bins"]
     collector: Collector
     accuracy: float | None
+    n_correct: int | None
     independent: int
     right: int | None
     alike: Exchangeability | None
@@ -137,10 +140,12 @@ def scan(
     independent = count_of[0] - sum(count_of[kind] for kind in left_out)
     return Scan(
         n=operation.n,
+        weighted=weights is not None and bool((weights != weights[0]).any()),
         summary=summary,
         runner_up=runner_up[0] - runner_up[left_out].sum(axis=0),
         collector=collector,
         accuracy=None if first.labels is None else float(of_right[1] / of_right.sum()),
+        n_correct=None if first.labels is None else right_of[0],
         independent=independent,
         right=None if first.labels is None else right_of[0] - sum(right_of[kind] for kind in left_out),
         alike=None if sample is None or not independent else sample.compared(seed, left_out),

@@ -10,7 +10,9 @@ import numpy as np
 from jaxtyping import Int
 
 from infimum._checks import Array, check_matrix
+from infimum._streams import Stream
 from infimum.head import AnyHead
+from infimum.io.findings import Finding, note
 from infimum.manifold._class_gaussians import SCATTER
 from infimum.manifold._moments import BLOCK, ClassMoments
 from infimum.manifold._options import AnyManifold, ClassGaussians
@@ -35,8 +37,8 @@ class StreamFeatures:
     >>> kept = StreamFeatures(stream, Head(np.eye(2)), None, seed=0)
     >>> for row, block in stream.blocks():
     ...     kept.add(row, block)
-    >>> kept.features.shape, kept.notes
-    ((10, 2), [])
+    >>> kept.features.shape, kept.findings
+    ((10, 2), ())
     """
 
     def __init__(
@@ -77,16 +79,13 @@ class StreamFeatures:
         return np.concatenate(self._picked)
 
     @property
-    def notes(self) -> list[str]:
+    def findings(self) -> tuple[Finding, ...]:
         """What a reader should know of the rows left out, if any are."""
         if self.moments is not None:
-            return [f"the manifold is made of the moments of all {self._n} operation features, in one pass"]
+            return (note("moments-of-all", n=self._n),)
         if len(self._rows) == self._n:
-            return []
-        return [
-            f"the manifold was fitted to the features of {len(self._rows)} of the {self._n} operation inputs, drawn "
-            "at random: the operation is streamed, and no more are kept"
-        ]
+            return ()
+        return (note("fitted-to-some", kept=len(self._rows), n=self._n),)
 
 
 def rows_kept(n: int, width: int, weights: Array | None, seed: int) -> Int[np.ndarray, " k"]:
@@ -98,7 +97,7 @@ def rows_kept(n: int, width: int, weights: Array | None, seed: int) -> Int[np.nd
     most = max(1, min(ROWS, NUMBERS // width))
     if n <= most:
         return np.arange(n)
-    rng = np.random.default_rng([seed, 0xFEA])
+    rng = Stream.KEPT_FEATURES.generator(seed)
     if weights is None:
         return np.sort(rng.choice(n, most, replace=False, shuffle=False))
     of_weight = np.flatnonzero(weights)

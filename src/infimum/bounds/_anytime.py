@@ -48,6 +48,7 @@ def anytime(correct: Any, confidence: Real = 0.95, label_errors: Any = None) -> 
         confidence=confidence,
         method="anytime",
         n=len(right),
+        successes=int(right.sum()),
         assumptions=(
             *DRAWN_ALIKE,
             "they are given in an order that does not depend on whether they are right",
@@ -85,9 +86,9 @@ def log_capital(k: Any, n: Any, m: Any) -> Counts:
     k, n = np.asarray(k, dtype=np.float64), np.asarray(n, dtype=np.float64)
     a, b = 0.5 + k, 0.5 + n - k
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = betaln(a, b) + np.log(betaincc(a, b, m)) - np.log(2.0 * np.arcsin(np.sqrt(1.0 - m)))
-        found -= xlogy(k, m) + xlog1py(n - k, -m)
-    return np.where(np.isnan(found), -np.inf, found)
+        log_ratio = betaln(a, b) + np.log(betaincc(a, b, m)) - np.log(2.0 * np.arcsin(np.sqrt(1.0 - m)))
+        log_ratio -= xlogy(k, m) + xlog1py(n - k, -m)
+    return np.where(np.isnan(log_ratio), -np.inf, log_ratio)
 
 
 def bound_of_counts(k: Any, n: Any, confidence: float) -> Float[np.ndarray, "*shape"]:

@@ -92,15 +92,15 @@ def betting_sequence(
     low, high = _check_range(low, high)
     x = (check_bounded(values, "values", low, high) - low) / (high - low)
     aim = 2.0 * np.arange(1, len(x) + 1) if horizon is None else check_positive(horizon, "horizon")
-    found = lowest_so_far(x[None], stakes(x[None], threshold / aim), threshold)[0]
-    return np.asarray(low + (high - low) * found)
+    lowest = lowest_so_far(x[None], stakes(x[None], threshold / aim), threshold)[0]
+    return np.asarray(low + (high - low) * lowest)
 
 
 def lowest_so_far(
     x: Float[np.ndarray, "runs n"], theta: Float[np.ndarray, "runs n"], threshold: float
 ) -> Float[np.ndarray, "runs n"]:
     """Running maximum over t of the m with log K_t(m) = threshold, for many runs at once."""
-    found = np.zeros(x.shape)
+    lowest = np.zeros(x.shape)
     log_mean, log_capital = np.full(len(x), SMALLEST), np.zeros(len(x))
     for t in range(x.shape[1]):
         log_capital += np.log1p(theta[:, t] * (x[:, t] * np.exp(-log_mean) - 1.0))
@@ -109,8 +109,8 @@ def lowest_so_far(
             past = x[rows, : t + 1], theta[rows, : t + 1]
             log_mean[rows] = _climb(*past, threshold, log_mean[rows])
             log_capital[rows] = _log_capital(*past, log_mean[rows])[0]
-        found[:, t] = np.where(log_mean > SMALLEST, np.exp(log_mean), 0.0)
-    return found
+        lowest[:, t] = np.where(log_mean > SMALLEST, np.exp(log_mean), 0.0)
+    return lowest
 
 
 def stakes(

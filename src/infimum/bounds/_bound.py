@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from infimum._checks import exact_fraction
+from infimum.errors import InputError
 from infimum.io.ranges import Confidence, Count, Probability
 from infimum.io.records import Record
 
@@ -28,6 +30,9 @@ class Bound(Record):
     `n` is the number of labelled inputs it rests on, `assumptions` what must be true for it to hold, `details`
     what else a reader may want to know (plain values, as the error level that attains the bound). `validity`:
     "finite-sample", the confidence holds for every n; "asymptotic", only in the limit of many labels.
+    `successes` of the n were right, as labelled; None where it was not made from right and wrong answers.
+    `weighted`: those inputs stand for shares of the operation (classes, strata), so that successes/n is not the
+    accuracy that is bounded. `judges`: it was named beforehand to decide on a target.
     """
 
     value: Probability
@@ -37,6 +42,14 @@ class Bound(Record):
     assumptions: tuple[str, ...]
     details: dict[str, Any] = field(default_factory=dict, hash=False)
     validity: Literal["finite-sample", "asymptotic"] = "finite-sample"
+    successes: Count | None = None
+    weighted: bool = False
+    judges: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.successes is not None and self.successes > self.n:
+            raise InputError(f"Bound.successes is {self.successes}, of {self.n} inputs")
 
 
 @dataclass(frozen=True)
@@ -48,12 +61,24 @@ class MeanBound(Bound):
 
 @dataclass(frozen=True)
 class Estimate(Record):
-    """A figure that is *not* a guarantee; `note` says why and what it is, `standard_error` what chance does to it."""
+    """A figure for Success(f) that is *not* a guarantee; `note` says why, and what it is.
+
+    `standard_error` is what drawing other inputs would change; it knows nothing of a bias of the method, nor of a shift
+    between calibration and operation. None where it is not known.
+    """
 
     value: Probability
     method: str
     note: str
     standard_error: Probability | None = None
+
+
+def check_judge(bounds: Sequence[Bound], what: str) -> None:
+    """Raise InputError unless the first of the bounds judges, and no other."""
+    if not bounds:
+        raise InputError(f"{what} is empty: the bound that judges is missing")
+    if [bound.judges for bound in bounds] != [True, *[False] * (len(bounds) - 1)]:
+        raise InputError(f"{what}: the first bound judges, and no other")
 
 
 def check_confidence(confidence: Any) -> float:

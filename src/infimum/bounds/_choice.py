@@ -15,6 +15,7 @@ import numpy as np
 
 from infimum._checks import Array, Real, check_seed
 from infimum._rounding import floored
+from infimum._streams import Stream
 from infimum.bounds._bound import Bound, check_confidence
 from infimum.bounds._observations import check_bounded, check_correct
 from infimum.errors import InputError
@@ -45,16 +46,16 @@ def best(candidates: Mapping[str, Candidate], correct: Any, confidence: Real = 0
     names = ", ".join(_some(candidates))
     share = 1.0 - (1.0 - confidence) / len(candidates)
     tried = [make(right, share) for make in candidates.values()]
-    found = max(tried, key=lambda bound: bound.value)
+    largest = max(tried, key=lambda bound: bound.value)
     shown = floored(share, 6).rstrip("0")
     how = f"the largest of {names}, each at confidence {shown}: the error was split over all of them"
     # All must hold together, so one that holds only in the limit makes the choice hold only in the limit.
     asymptotic = any(bound.validity == "asymptotic" for bound in tried)
     return replace(
-        found,
+        largest,
         confidence=confidence,
         assumptions=(*dict.fromkeys(text for bound in tried for text in bound.assumptions), how),
-        validity="asymptotic" if asymptotic else found.validity,
+        validity="asymptotic" if asymptotic else largest.validity,
     )
 
 
@@ -75,7 +76,7 @@ def rehearse(candidates: Mapping[str, Candidate], levels: Any, confidence: Real 
     """
     confidence = check_confidence(confidence)
     expected = check_bounded(levels, "levels")
-    rng = np.random.default_rng([check_seed(seed), 0xBE57])
+    rng = Stream.BOUND_REHEARSAL.generator(check_seed(seed))
     drawn = rng.random((REHEARSALS, len(expected))) < expected
     means = {
         name: float(np.mean([make(labels, confidence).value for labels in drawn]))

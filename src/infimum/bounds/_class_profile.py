@@ -62,12 +62,14 @@ def class_profile(correct: Any, labels: Any, profile: Any, confidence: Real = 0.
             f"class {some} of the profile (probability {share[missing].sum():.4g} in all) has no labelled input "
             "and counts as never correct"
         )
-    value = _weighted_lower(right[known], n[known], share[known], 1.0 - confidence) if known.any() else 0.0
+    value = weighted_lower(right[known], n[known], share[known], 1.0 - confidence) if known.any() else 0.0
     return Bound(
         value=value,
         confidence=confidence,
         method="class_profile",
         n=int(n[known].sum()),
+        successes=int(right[known].sum()),
+        weighted=True,
         assumptions=tuple(assumptions),
         details={"without_labels": float(share[missing].sum())},
     )
@@ -91,7 +93,7 @@ def check_profile(profile: Any) -> Float[np.ndarray, " K"]:
     return share / total
 
 
-def _weighted_lower(right: Array, n: Array, w: Array, miss: float) -> float:
+def weighted_lower(right: Array, n: Array, w: Array, miss: float) -> float:
     """The supremum of the module's docstring, at least 0."""
     from scipy.optimize import minimize_scalar
 
@@ -114,15 +116,15 @@ def _weighted_lower(right: Array, n: Array, w: Array, miss: float) -> float:
     centre = math.log(scale)
 
     def best_over_mu(log_lambda: float) -> float:
-        found = minimize_scalar(
+        optimum = minimize_scalar(
             lambda log_mu: -value(math.exp(log_lambda), math.exp(log_mu)),
             bounds=(centre - 8.0, centre + 10.0),
             method="bounded",
             options={"xatol": 1e-4},
         )
-        return float(found.fun)
+        return float(optimum.fun)
 
-    found = minimize_scalar(
+    optimum = minimize_scalar(
         best_over_mu, bounds=(centre - 8.0, centre + 8.0), method="bounded", options={"xatol": 1e-3}
     )
-    return max(0.0, -float(found.fun))
+    return max(0.0, -float(optimum.fun))

@@ -14,9 +14,6 @@ from infimum.bounds._label_errors import LabelErrors
 from infimum.bounds._observations import check_correct
 from infimum.errors import InputError
 
-ROUNDING = 1e-10
-"""By which a bound that was written and read may differ; those of neighbouring counts differ by more."""
-
 MOST_LABELS = 10**9
 """More labels than this are not worth telling."""
 
@@ -39,7 +36,8 @@ def clopper_pearson(correct: Any, confidence: Real = 0.95, label_errors: Any = N
     right = check_correct(correct)
     n, k = len(right), int(right.sum())
     value, if_right = (float(binomial_lower(max(0, k - j), n, 1.0 - confidence)) for j in (errors.count, 0))
-    return errors.corrected(Bound(value, confidence, "clopper_pearson", n, DRAWN_ALIKE), if_right)
+    bound = Bound(value, confidence, "clopper_pearson", n, DRAWN_ALIKE, successes=k)
+    return errors.corrected(bound, if_right)
 
 
 def clopper_pearson_per_class(
@@ -69,6 +67,7 @@ def clopper_pearson_per_class(
             confidence=confidence,
             method="clopper_pearson_per_class",
             n=int(n[c]),
+            successes=int(right[c]),
             assumptions=(
                 "within the class, the labelled inputs were drawn independently from the operational distribution",
                 *DRAWN_ALIKE[1:],
@@ -111,25 +110,6 @@ def binomial_lower(right: Any, n: Any, miss: float) -> Float[np.ndarray, "..."]:
     right, n = np.asarray(right), np.asarray(n)
     lower: Array = np.where(right > 0, betaincinv(np.maximum(right, 1), n - right + 1, miss), 0.0)
     return lower
-
-
-def successes_of(bound: Bound) -> int:
-    """How many of its `n` inputs a `clopper_pearson` bound was given as correct: the bound, inverted.
-
-    Raises InputError for a bound that no number of correct inputs gives.
-
-    >>> import numpy as np
-    >>> successes_of(clopper_pearson(np.arange(1000) < 957))
-    957
-    """
-    value = float(
-        bound.details.get("uncorrected", bound.value)
-    )  # what it was before a correction for wrong labels
-    right = successes_needed(value - ROUNDING, bound.n, 1.0 - bound.confidence)
-    found = math.inf if right is None else float(binomial_lower(right, bound.n, 1.0 - bound.confidence))
-    if right is None or bound.method != "clopper_pearson" or abs(found - value) > ROUNDING:
-        raise InputError(f"{bound.value} is no Clopper–Pearson bound of {bound.n} inputs")
-    return right
 
 
 def successes_needed(at_least: float, n: int, miss: float) -> int | None:

@@ -1,4 +1,4 @@
-"""What λ alone guarantees: Success(f) ≥ 1 − √(2(1 − λ)), in finite samples 1 − η − √(2U) (METHOD §5).
+"""What λ alone guarantees: Success(f) ≥ 1 − √(2(1 − λ)), in finite samples 1 − η − √(2U) (docs/method.md §5).
 
 Let w = Pr(error), given the calibration. #{i : s_i ≥ S}/n is the empirical survival function of the scores at S
 and p_Y is at least that, so with probability 1 − α₁ over the calibration p_Y ≥ V − η, where V (the true survival

@@ -53,6 +53,7 @@ def conservative_bayes(
         confidence=confidence,
         method="conservative_bayes",
         n=n,
+        successes=n - k,
         assumptions=(
             f"before the demands, Pr(pfd ≤ {p0:g}) = {theta:g} was believed"
             + (f", and pfd ≥ {low:g} for certain" if low else ""),

@@ -17,19 +17,10 @@ from jaxtyping import Bool
 from infimum._checks import exact_fraction
 from infimum.bounds._bound import LABELS_RIGHT, Bound
 from infimum.errors import InputError
+from infimum.io.findings import note
 
-BY_COUNT = ("clopper_pearson", "anytime", "marginal_conformal", "confidence_floor")
-"""Methods that a number of wrong labels lowers by a known amount."""
-
-NO_COUNT = (
-    "which labels are wrong is not known, and this bound may fall by more or less with each: a number of wrong labels "
-    "(label_errors) corrects {} only; give a rate"
-)
-
-NO_CLASSES = (
-    "a wrong label puts its row into another class, whose size then changes too: label_errors does not "
-    "correct it"
-)
+BY_CLASS = note("bound-withheld", why="label-errors-by-class")
+"""A wrong label puts its row into another class."""
 
 
 @dataclass(frozen=True)
@@ -73,18 +64,15 @@ class LabelErrors:
             raise InputError(f"{wanted}; a rate must be below 1, and a number of labels is whole: 1, not 1.0")
         return LabelErrors(rate=float(share))
 
+    @staticmethod
+    def behind(bound: Bound) -> LabelErrors:
+        """Those that the bound was corrected for."""
+        return LabelErrors(bound.details.get("label_errors", 0), bound.details.get("label_error_rate", 0.0))
+
     @property
     def any(self) -> bool:
         """Whether some labels may be wrong."""
         return self.count > 0 or self.rate > 0
-
-    def why_not(self, method: str) -> str | None:
-        """Why a bound of this method is not given, or None where it can be corrected."""
-        if method == "class_profile" and self.any:
-            return NO_CLASSES
-        if self.count and method not in BY_COUNT:
-            return NO_COUNT.format(", ".join(BY_COUNT))
-        return None
 
     def fewer(self, right: Bool[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
         """The first `count` of the right answers taken for wrong: at every time that many fewer are right, or none.

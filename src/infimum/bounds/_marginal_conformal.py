@@ -1,4 +1,4 @@
-"""What marginal coverage alone says: Success(f) ≥ Pr(p_(2)(X) ≤ ε) − Pr(p_Y(X) ≤ ε) for every ε (METHOD §5).
+"""What marginal coverage alone says: Success(f) ≥ Pr(p_(2)(X) ≤ ε) − Pr(p_Y(X) ≤ ε) for every ε (docs/method.md §5).
 
 On an error the true label is not the top one, so p_Y ≤ p_(2). Hence an error with p_(2) ≤ ε has p_Y ≤ ε, and
 Pr(error) ≤ Pr(p_(2) > ε) + Pr(p_Y ≤ ε), all given the calibration. For ε = k/(n+1):

@@ -34,8 +34,6 @@ from infimum.errors import InputError
 MEAN_SHARE = 0.02
 """Share of α spent on the interval of E[g]: it enters to second order only."""
 
-Levels = Float[np.ndarray, " n"]
-
 
 def prediction_powered(
     correct: Any,
@@ -95,7 +93,7 @@ ASSUMPTIONS = (
 
 def _asymptotic(
     correct: Bool[np.ndarray, " n"],
-    labelled: Levels,
+    labelled: Float[np.ndarray, " n"],
     unlabelled: Float[np.ndarray, " N"],
     confidence: float,
     power: Real | None,
@@ -124,6 +122,7 @@ def _asymptotic(
         confidence=confidence,
         method="prediction_powered",
         n=n,
+        successes=n - wrong,
         assumptions=(*ASSUMPTIONS, *notes),
         validity="asymptotic",
     )
@@ -131,7 +130,7 @@ def _asymptotic(
 
 def _betting(
     correct: Bool[np.ndarray, " n"],
-    labelled: Levels,
+    labelled: Float[np.ndarray, " n"],
     unlabelled: Float[np.ndarray, " N"],
     confidence: float,
     power: Real | None,
@@ -158,6 +157,7 @@ def _betting(
         confidence=confidence,
         method="prediction_powered_betting",
         n=n,
+        successes=int(correct.sum()),
         assumptions=(
             *ASSUMPTIONS,
             "both are given in the order of drawing, or in another that does not depend on labels and levels",

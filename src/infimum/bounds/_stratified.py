@@ -10,12 +10,15 @@ from jaxtyping import Float
 from scipy.special import bdtr, betaincinv, betaln, logsumexp, ndtri
 
 from infimum._checks import Real, check_labels, check_seed, check_weights
+from infimum._streams import Stream
 from infimum.bounds._bound import LABELS_RIGHT, Bound, check_confidence
+from infimum.bounds._class_profile import weighted_lower
+from infimum.bounds._clopper_pearson import binomial_lower
 from infimum.bounds._constrained import constrained_rates, log_likelihood, mean_after_drop
 from infimum.bounds._observations import check_bounded, check_correct
 from infimum.errors import InputError
 
-Method = Literal["bootstrap", "signed_root", "e_process", "bonferroni"]
+Method = Literal["bootstrap", "signed_root", "e_process", "bonferroni", "chernoff"]
 
 PRIOR_STRENGTHS = np.array([2.0, 20.0, 200.0])
 """Pseudo-labels that levels given to the e-process are worth in a stratum: all are mixed, as levels may be wrong."""
@@ -46,7 +49,8 @@ def stratified(
         approximate. "signed_root": the same with a normal quantile; cheaper, and too high where few errors
         were seen. "e_process": a mixture likelihood ratio, for every n and at every time (labels may be added
         until the bound suffices); wider. "bonferroni": Clopper–Pearson in each stratum at (1 − confidence)/S;
-        for every n, widest, for reference.
+        for every n, widest, for reference. "chernoff": `class_profile`'s bound with strata for classes; for every n
+        and every allocation, Clopper–Pearson's where there is one stratum.
     levels
         (S,) expected success rates, fixed before the labels: the prior means of the e-process.
     draws, seed
@@ -79,6 +83,8 @@ def stratified(
         value = _bootstrap(k, n, w, alpha, draws, seed)
     elif method == "e_process":
         value = _e_process(k, n, w, alpha, prior)
+    elif method == "chernoff":
+        value = float(binomial_lower(k[0], n[0], alpha)) if len(n) == 1 else weighted_lower(k, n, w, alpha)
     else:
         value = _bonferroni(k, n, w, alpha)
     approximate = method in ("bootstrap", "signed_root")
@@ -94,6 +100,8 @@ def stratified(
         confidence=confidence,
         method=f"stratified_{method}",
         n=int(n.sum()),
+        successes=int(k.sum()),
+        weighted=True,
         assumptions=notes,
         validity="asymptotic" if approximate else "finite-sample",
     )
@@ -126,7 +134,7 @@ def _bootstrap(k: PerStratum, n: PerStratum, w: PerStratum, alpha: float, draws:
         raise InputError(f"draws must be a whole number, at least {math.ceil(5 / alpha)}, not {draws!r}")
     if not k.any():
         return 0.0
-    uniform = np.random.default_rng([check_seed(seed), 0x57]).random((draws, len(n)))
+    uniform = Stream.STRATIFIED_BOOTSTRAP.generator(check_seed(seed)).random((draws, len(n)))
     most = log_likelihood(k, n, k / n)
 
     def p_value(m: float) -> float:

@@ -2,72 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from infimum.bounds import (
-    Bound,
-    anytime,
-    class_profile,
-    clopper_pearson,
-    confidence_floor_of_counts,
-    marginal_conformal_of_counts,
-    prediction_powered,
-    runner_up_counts,
-    stratified,
-)
-from infimum.bounds._bound import LABELS_RIGHT
+from infimum.bounds import runner_up_counts
 from infimum.bounds._choice import Candidate
 from infimum.bounds._class_profile import check_profile
-from infimum.bounds._label_errors import BY_COUNT, LabelErrors
+from infimum.bounds._label_errors import LabelErrors
+from infimum.bounds._registry import METHODS, Evidence, Need
 from infimum.certification._design import Design
 from infimum.certification._labelled import Labelled
-from infimum.certification._levels import Levels, fit_levels
+from infimum.certification._levels import fit_levels
 from infimum.conformal import Calibration, Margin, calibrate
 from infimum.errors import InputError
 from infimum.identity.rows import Identity
 from infimum.identity.shared import unlabelled_rows
+from infimum.io.findings import Finding, note
 from infimum.outputs._outputs import Outputs
-
-METHODS = (
-    *("clopper_pearson", "anytime", "marginal_conformal", "confidence_floor"),
-    *("prediction_powered", "prediction_powered_betting", "class_profile"),
-    *("stratified_chernoff", "stratified_bootstrap", "stratified_signed_root", "stratified_e_process"),
-    "stratified_bonferroni",
-)
-"""Every method that may be named beforehand to judge a target."""
-
-ASYMPTOTIC = ("prediction_powered", "stratified_bootstrap", "stratified_signed_root")
-"""Those whose confidence holds only in the limit of many labels: they judge only when they are named."""
-
-CONTENDERS = (
-    *("clopper_pearson", "prediction_powered_betting", "class_profile", "stratified_chernoff"),
-    "stratified_e_process",
-)
-"""What "auto" chooses among."""
-
-SELECTED = "the labels were drawn in strata, not as one random sample"
 
 
 @dataclass
 class Candidates:
-    """Bounds by name, and why others are not given."""
+    """Bounds by name, and why others are not given; `default` judges where none is named."""
 
-    made: dict[str, Candidate] = field(default_factory=dict)
-    withheld: dict[str, str] = field(default_factory=dict)
+    default: str
+    possible: dict[str, Candidate] = field(default_factory=dict)
+    withheld: dict[str, Finding] = field(default_factory=dict)
 
-    def withhold(self, why: str, *names: str) -> None:
-        """Say why these are not given."""
-        self.withheld.update(dict.fromkeys(names, why))
+    def withhold(self, why: str | Finding, names: Iterable[str]) -> None:
+        """Say why these are not given: a finding, or the `why` of one."""
+        told = note("bound-withheld", why=why) if isinstance(why, str) else why
+        self.withheld.update(dict.fromkeys(names, told))
 
     @property
     def contenders(self) -> dict[str, Candidate]:
-        """The finite-sample bounds worth choosing among: the others are below one of these for nearly all data."""
-        return {name: self.made[name] for name in CONTENDERS if name in self.made}
+        """What "auto" chooses among."""
+        return {name: make for name, make in self.possible.items() if METHODS[name].contends}
+
+
+def that_need(need: Need) -> tuple[str, ...]:
+    """Names of the methods that need it."""
+    return tuple(name for name, method in METHODS.items() if need in method.needs)
+
+
+def all_but(names: Iterable[str]) -> tuple[str, ...]:
+    """Names of all other methods."""
+    return tuple(name for name in METHODS if name not in names)
 
 
 def candidates(
@@ -83,179 +67,125 @@ def candidates(
 
     Each is corrected for wrong labels, at most `errors`; those that cannot be are withheld.
     """
-    errors = LabelErrors() if errors is None else errors
-    found = Candidates()
+    evidence = Evidence(label_errors=LabelErrors() if errors is None else errors, seed=seed)
     if rows.design is not None:
         if profile is not None:
             raise InputError(
                 f"{rows.name} was drawn in strata, whose weights say what it stands for: leave the profile (--profile) "
                 "out"
             )
-        _in_strata(found, rows.design, seed)
+        bounds, evidence = Candidates("stratified_chernoff"), in_strata(rows.design, evidence)
+        bounds.withhold("drawn-in-strata", all_but(that_need("strata")))
     elif profile is not None:
-        _by_class(found, rows, profile)
+        bounds = Candidates("class_profile")
+        evidence = _by_class(bounds, evidence, rows, profile)
     else:
-        found.made.update(
-            clopper_pearson=partial(clopper_pearson, label_errors=errors),
-            anytime=partial(anytime, label_errors=errors),
-        )
-        found.withhold("no class probabilities of operation are given", "class_profile")
-        found.withhold(
-            "the labels were not drawn in strata (infimum plan --select)",
-            *(name for name in METHODS if name.startswith("stratified")),
-        )
-        _from_conformal(found, rows, operation, calibration, identity, errors)
-        _prediction_powered(found, rows, operation, calibration, identity)
-    for name in list(found.made):
-        if (why := errors.why_not(name)) is not None:
-            found.withhold(why, name)
-            del found.made[name]
-        elif errors.any and name not in BY_COUNT:
-            found.made[name] = partial(_less_the_rate, found.made[name], errors)
-    return found
+        bounds = Candidates("clopper_pearson")
+        bounds.withhold("no-profile", that_need("classes"))
+        bounds.withhold("not-in-strata", that_need("strata"))
+        evidence = _from_p_values(bounds, evidence, rows, operation, calibration, identity)
+        evidence = _from_levels(bounds, evidence, rows, operation, calibration, identity)
+    for name, method in METHODS.items():
+        if name in bounds.withheld or not method.needs <= evidence.at_hand:
+            continue
+        if (why := method.why_not(evidence.label_errors)) is not None:
+            bounds.withhold(why, [name])
+        else:
+            bounds.possible[name] = partial(method.bound, evidence)
+    return bounds
 
 
-def _less_the_rate(make: Candidate, errors: LabelErrors, correct: Any, confidence: float) -> Bound:
-    return errors.corrected(make(correct, confidence))
+def in_strata(design: Design, evidence: Evidence) -> Evidence:
+    """With what a stratified draw says; InputError for a stratum without a label."""
+    unseen = np.setdiff1d(np.arange(len(design.weights)), design.stratum)
+    if len(unseen):
+        raise InputError(f"stratum {int(unseen[0])} has no label: label further from the top of the table")
+    return replace(evidence, stratum=design.stratum, weights=design.weights, rates=design.levels)
 
 
-def _in_strata(found: Candidates, design: Design, seed: int) -> None:
-    for name in (name for name in METHODS if name.startswith("stratified")):
-        found.made[name] = partial(stratified_bound, design, name, seed)
-    found.withhold(SELECTED, *(name for name in METHODS if not name.startswith("stratified")))
-
-
-def stratified_bound(design: Design, name: str, seed: int, correct: Any, confidence: float) -> Bound:
-    """One of the stratified methods; "stratified_chernoff" is the bound of a class-weighted profile on strata.
-
-    That one is exact for every allocation. With a single stratum it is Clopper–Pearson's.
-    """
-    if name != "stratified_chernoff":
-        method: Any = name.removeprefix("stratified_")
-        draws = max(2000, int(np.ceil(50.0 / (1.0 - confidence))))
-        return stratified(
-            *(correct, design.stratum, design.weights, confidence, method, design.levels),
-            draws=draws,
-            seed=seed,
-        )
-    if len(design.weights) == 1:
-        bound = clopper_pearson(correct, confidence)
-    else:
-        bound = class_profile(correct, design.stratum, design.weights, confidence)
-        if bound.details["without_labels"]:
-            unseen = np.setdiff1d(np.arange(len(design.weights)), design.stratum)
-            raise InputError(
-                f"stratum {int(unseen[0])} has no label: label further from the top of the table"
-            )
-    about = (
-        "labels were drawn independently, and with equal chances, among the operation inputs of each stratum",
-        "strata and weights were fixed before the labels; the bound is for the inputs that have these weights",
-        LABELS_RIGHT,
-    )
-    return replace(bound, method="stratified_chernoff", assumptions=about, details={})
-
-
-def _by_class(found: Candidates, rows: Labelled, profile: Any) -> None:
+def _by_class(bounds: Candidates, evidence: Evidence, rows: Labelled, profile: Any) -> Evidence:
     if rows.classes is None:
-        found.withhold(
-            "the labels of the rows are not known, only what is right (give logits and labels, or predicted and label)",
-            "class_profile",
+        bounds.withhold(
+            "no-labels",
+            that_need("classes"),
         )
     else:
-        labels, share = rows.classes.labels, check_profile(profile)
+        share = check_profile(profile)
         rows.classes.check_profile(len(share), rows.name)
-        found.made["class_profile"] = lambda correct, confidence: class_profile(
-            correct, labels, share, confidence
-        )
-    found.withhold(
-        "it holds for the class shares of the labelled rows, and other class probabilities are given",
-        *(name for name in METHODS if name != "class_profile"),
+        evidence = replace(evidence, classes=rows.classes.labels, profile=share)
+    bounds.withhold(
+        "other-profile",
+        all_but(that_need("classes")),
     )
+    return evidence
 
 
-def _from_conformal(
-    found: Candidates,
+def _from_p_values(
+    bounds: Candidates,
+    evidence: Evidence,
     rows: Labelled,
     operation: Outputs | None,
     calibration: Outputs | Calibration | None,
     identity: Identity,
-    errors: LabelErrors,
-) -> None:
-    names = ("marginal_conformal", "confidence_floor")
+) -> Evidence:
+    names = that_need("p_values")
     if operation is None:
-        found.withhold("no unlabelled operation inputs are given (--operation)", *names)
-        return
+        bounds.withhold("no-operation", names)
+        return evidence
     if operation.weights is not None:
-        found.withhold("the operation is weighted, and the labelled rows are not", *names)
-        return
+        bounds.withhold("weighted-operation", names)
+        return evidence
     conformal = calibration
     source = rows.outputs if calibration is None else calibration
     if isinstance(source, Outputs):
         conformal = calibrate(source.logits, source.known_labels, score=Margin())
     if not isinstance(conformal, Calibration):
-        found.withhold("the logits of the labelled rows are not known", *names)
-        return
+        bounds.withhold("no-logits", names)
+        return evidence
     if conformal.n_tuning:
-        found.withhold(
-            "the calibration's score or temperature was tuned, perhaps on calibration rows", *names
-        )
-        return
+        bounds.withhold("tuned-calibration", names)
+        return evidence
     # The calibration of the p-values must be independent of the unlabelled inputs.
     known = [source] if isinstance(source, Outputs) else []
     others = unlabelled_rows(known, operation, identity)
     if not others.any():
-        found.withhold("every operation input is a calibration row too: none is left without a label", *names)
-        return
+        bounds.withhold("operation-is-calibration", names)
+        return evidence
     counts = runner_up_counts(conformal, operation.logits if others.all() else operation.logits[others])
-    makers: tuple[Callable[[Any, float, LabelErrors], Bound], ...] = (
-        marginal_conformal_of_counts,
-        confidence_floor_of_counts,
-    )
-    for name, make in zip(names, makers, strict=True):
-        found.made[name] = partial(_ignoring_labels, make, counts, errors)
+    return replace(evidence, runner_up=counts)
 
 
-def _ignoring_labels(
-    make: Callable[..., Bound], counts: Any, errors: LabelErrors, correct: Any, confidence: float
-) -> Bound:
-    return make(counts, confidence, errors)
-
-
-def _prediction_powered(
-    found: Candidates,
+def _from_levels(
+    bounds: Candidates,
+    evidence: Evidence,
     rows: Labelled,
     operation: Outputs | None,
     calibration: Outputs | Calibration | None,
     identity: Identity,
-) -> None:
-    names = ("prediction_powered", "prediction_powered_betting")
+) -> Evidence:
+    names = that_need("levels")
     why = (
-        "no unlabelled operation inputs are given (--operation)"
+        "no-operation"
         if operation is None
-        else "no other labelled rows are given to make the levels of inputs from (--calibration)"
+        else "no-calibration"
         if calibration is None
-        else "the logits of the labelled rows are not known"
+        else "no-logits"
         if rows.outputs is None
-        else "the operation is weighted, and the labelled rows are not"
+        else "weighted-operation"
         if operation.weights is not None
-        else "fewer than 2 rows are labelled"
+        else "one-row"
         if len(rows) < 2
         else None
     )
     if why is not None or operation is None or calibration is None or rows.outputs is None:
-        found.withhold(str(why), *names)
-        return
-    model: Levels = fit_levels(calibration)
+        bounds.withhold(str(why), names)
+        return evidence
+    model = fit_levels(calibration)
     labelled = model.of(rows.outputs)
     unlabelled = model.of(operation, first_row=len(rows))[
         unlabelled_rows([rows.outputs], operation, identity)
     ]
     if not len(unlabelled):
-        found.withhold("every operation input is a labelled row too: none is left without a label", *names)
-        return
-    for name, method in zip(names, ("asymptotic", "betting"), strict=True):
-        found.made[name] = partial(_powered, method, labelled, unlabelled)
-
-
-def _powered(method: Any, labelled: Any, unlabelled: Any, correct: Any, confidence: float) -> Bound:
-    return prediction_powered(correct, labelled, unlabelled, confidence, method)
+        bounds.withhold("operation-is-labelled", names)
+        return evidence
+    return replace(evidence, levels=labelled, unlabelled_levels=unlabelled)

@@ -7,8 +7,10 @@ from typing import Any
 
 from infimum.assessment._results import Target
 from infimum.bounds import Bound
+from infimum.bounds._bound import check_judge
 from infimum.errors import InputError
 from infimum.io.faces import Shown
+from infimum.io.findings import Finding
 from infimum.io.ranges import Count, Size
 from infimum.io.records import Document
 from infimum.shift import Exchangeability
@@ -22,7 +24,7 @@ class Certificate(Document, Shown):
     `per_class` hold all together. `withheld` says of the other methods why they are not given.
     """
 
-    SCHEMA = "infimum/certificate/1"
+    SCHEMA = "infimum/certificate/2"
 
     network: str
     target: Target
@@ -30,15 +32,14 @@ class Certificate(Document, Shown):
     wrong: Count
     bounds: tuple[Bound, ...]
     per_class: tuple[Bound, ...] = ()
-    withheld: dict[str, str] = field(default_factory=dict, hash=False)
+    withheld: dict[str, Finding] = field(default_factory=dict, hash=False)
     exchangeability: Exchangeability | None = None
-    warnings: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     provenance: dict[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.bounds:
-            raise InputError("bounds is empty: a certificate has the bound that judges")
+        check_judge(self.bounds, "bounds")
         if self.wrong > self.n:
             raise InputError(f"wrong is {self.wrong}, but there are {self.n} labelled rows")
 

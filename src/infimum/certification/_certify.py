@@ -6,36 +6,35 @@ from dataclasses import replace
 from typing import Any
 
 from infimum._checks import Real, check_kind, check_seed, exact_fraction
-from infimum.assessment._caveats import FEW, contradicted, not_alike
-from infimum.assessment._identity_caveats import copies_left_out, may_be_shared, may_repeat, refuted_ids
+from infimum.assessment._caveats import assuming_alike
 from infimum.assessment._results import Target
 from infimum.bounds import Bound, best, clopper_pearson_per_class
 from infimum.bounds._bound import check_confidence
-from infimum.bounds._label_errors import NO_CLASSES, LabelErrors
-from infimum.certification._candidates import ASYMPTOTIC, METHODS, Candidates, candidates
+from infimum.bounds._label_errors import BY_CLASS, LabelErrors
+from infimum.bounds._registry import METHODS
+from infimum.certification._candidates import Candidates, candidates
 from infimum.certification._certificate import Certificate
 from infimum.certification._draw import likeness_in_strata
 from infimum.certification._labelled import Labelled
 from infimum.conformal import Calibration
 from infimum.errors import InputError
+from infimum.identity.findings import copies_left_out, ids_refuted, may_be_shared, may_repeat
 from infimum.identity.hints import compared_raw, hinted, share_repeated
 from infimum.identity.membership import told_by_ids
 from infimum.identity.rows import Identity, Rows, check_identity
 from infimum.identity.shared import Found, shared_rows
+from infimum.io.findings import Finding, those, warning
 from infimum.io.provenance import made_with
+from infimum.outputs._findings import FEW
 from infimum.outputs._outputs import Outputs, check_one_network, check_outputs
 from infimum.shift import Exchangeability
 from infimum.shift._exchangeability import exchangeability_of_others
+from infimum.shift._findings import not_alike
 
 AUTO = "auto"
 
 MOST_CLASSES = 10**6
 """More classes than this have no bound each."""
-
-UNCHECKED = (
-    "whether these labelled rows are among the calibration's cannot be checked (labelled outputs as calibration, and "
-    "ids on both sides, would show it); if they are, no bound that uses levels of the calibration holds"
-)
 
 
 def certify(
@@ -107,13 +106,13 @@ def certify(
         )
     wanted, errors = float(exact_fraction(target, "target")), LabelErrors.of(label_errors)
     if per_class and errors.any:
-        raise InputError(f"per_class: {NO_CLASSES}; leave one of the two out")
+        raise InputError(f"per_class: {BY_CLASS}; leave one of the two out")
     confidence, seed = check_confidence(confidence), check_seed(seed)
     if method is not None and method not in (*METHODS, AUTO):
         raise InputError(f"method must be one of {', '.join(METHODS)} or {AUTO}, not {method!r}")
     again = _check_together(rows, operation, calibration, identity)
-    found = candidates(rows, operation, calibration, profile, seed, identity, errors)
-    judge, others = _judge(found, rows, method, profile is not None, confidence)
+    bounds = candidates(rows, operation, calibration, profile, seed, identity, errors)
+    judge, others = _judge(bounds, rows, method, confidence)
     alike, untested = None, None
     if operation is not None and rows.design is not None:
         alike, untested = likeness_in_strata(rows, operation, calibration, seed)
@@ -127,11 +126,11 @@ def certify(
         target=Target(wanted, confidence, judge.value >= wanted, judge.method),
         n=len(rows),
         wrong=rows.wrong,
-        bounds=contradicted((judge, *others), alike),
+        bounds=assuming_alike((judge, *others), alike),
         per_class=together,
-        withheld=found.withheld,
+        withheld=bounds.withheld,
         exchangeability=alike,
-        warnings=_warnings(rows, operation, calibration, judge, alike, again, untested),
+        findings=_findings(rows, operation, calibration, judge, alike, again, untested),
         provenance=made_with(seed, method=method or "default"),
     )
 
@@ -163,25 +162,23 @@ def _check_together(
 
 
 def _judge(
-    found: Candidates, rows: Labelled, method: str | None, profiled: bool, confidence: float
+    bounds: Candidates, rows: Labelled, method: str | None, confidence: float
 ) -> tuple[Bound, list[Bound]]:
     """The bound that decides, and all others; which one decides does not depend on the labels."""
-    if method is None:
-        method = (
-            "stratified_chernoff"
-            if rows.design is not None
-            else "class_profile"
-            if profiled
-            else "clopper_pearson"
-        )
+    method = bounds.default if method is None else method
     if method == AUTO:
-        judge = best(found.contenders, rows.correct, confidence)
-    elif method in found.made:
-        judge = found.made[method](rows.correct, confidence)
+        judge = best(bounds.contenders, rows.correct, confidence)
+    elif method in bounds.possible:
+        judge = bounds.possible[method](rows.correct, confidence)
     else:
-        possible = ", ".join(found.made) or "none"
-        raise InputError(f"method {method} cannot judge: {found.withheld[method]}. Possible here: {possible}")
-    others = [make(rows.correct, confidence) for name, make in found.made.items() if name != judge.method]
+        possible = ", ".join(bounds.possible) or "none"
+        raise InputError(
+            f"method {method} cannot judge: {bounds.withheld[method]}. Possible here: {possible}"
+        )
+    judge = replace(judge, judges=True)
+    others = [
+        make(rows.correct, confidence) for name, make in bounds.possible.items() if name != judge.method
+    ]
     return judge, others
 
 
@@ -222,42 +219,40 @@ def _comparable(rows: Labelled, calibration: Outputs | Calibration) -> bool:
     return _told(rows, calibration) or (rows.outputs is not None and share_repeated(calibration) < 0.5)
 
 
-def _may_be_shared(rows: Labelled, calibration: Outputs | Calibration | None) -> str | None:
+def _may_be_shared(rows: Labelled, calibration: Outputs | Calibration | None) -> Finding | None:
     if not isinstance(calibration, Outputs) or rows.outputs is None:
         return None
     equal, raw = hinted(calibration, rows.outputs), compared_raw(calibration, rows.outputs)
     return may_be_shared(equal, len(rows), "labelled rows", raw, _told(rows, calibration))
 
 
-def _warnings(
+def _findings(
     rows: Labelled,
     operation: Outputs | None,
     calibration: Outputs | Calibration | None,
     judge: Bound,
     alike: Exchangeability | None,
     again: Found | None,
-    untested: str | None,
-) -> tuple[str, ...]:
+    untested: Finding | None,
+) -> tuple[Finding, ...]:
+    asymptotic = None
+    if judge.validity == "asymptotic":
+        asymptotic = warning("asymptotic", method=judge.method, few=len(rows) if len(rows) < FEW else None)
     weighted = operation is not None and operation.weights is not None
-    found = (
-        copies_left_out("labelled", rows.copies, len(rows)),
-        refuted_ids(rows.refuted, "labelled rows", "another"),
-        None if again is None else refuted_ids(again.refuted, "labelled rows", "a calibration row"),
-        None if rows.outputs is None or rows.ids is not None else may_repeat(rows.outputs, operation),
-        _may_be_shared(rows, calibration),
-        None if calibration is None or _comparable(rows, calibration) else UNCHECKED,
-        not_alike(alike),
-        untested,
-        f"{judge.method} holds only in the limit of many labels, and {len(rows)} are not many"
-        if judge.method in ASYMPTOTIC and len(rows) < FEW
-        else f"{judge.method} holds only in the limit of many labels"
-        if judge.method in ASYMPTOTIC
-        else None,
-        "no labelled row is right: look for classes in another order, or labels of other inputs"
-        if rows.wrong == len(rows)
-        else None,
-        "the operational profile is that of the labelled rows: the operation's weights do not enter"
-        if weighted
-        else None,
+    return those(
+        (
+            copies_left_out("labelled", rows.copies, len(rows)),
+            ids_refuted(rows.refuted, "labelled rows", "another"),
+            None if again is None else ids_refuted(again.refuted, "labelled rows", "a calibration row"),
+            None if rows.outputs is None or rows.ids is not None else may_repeat(rows.outputs, operation),
+            _may_be_shared(rows, calibration),
+            None
+            if calibration is None or _comparable(rows, calibration)
+            else warning("calibration-unchecked"),
+            not_alike(alike),
+            untested,
+            asymptotic,
+            warning("no-row-right") if rows.wrong == len(rows) else None,
+            warning("profile-of-labelled-rows") if weighted else None,
+        )
     )
-    return tuple(text for text in found if text is not None)

@@ -8,14 +8,13 @@ from infimum.certification._design import Design
 from infimum.certification._labelled import Labelled
 from infimum.certification._levels import fit_levels
 from infimum.conformal import Calibration
+from infimum.io.findings import Finding, warning
 from infimum.io.provenance import fingerprint
 from infimum.outputs._outputs import Outputs
 from infimum.shift._exchangeability import Exchangeability, compare_rows, rows_to_compare
 
 DIGITS = 16
 """Hexadecimal digits of a fingerprint that a table of selected inputs keeps."""
-
-UNTESTED = "whether the labelled rows are like the operation within their strata was not tested"
 
 
 def pool_of(operation: Outputs) -> str:
@@ -29,7 +28,7 @@ def pool_of(operation: Outputs) -> str:
 
 def likeness_in_strata(
     rows: Labelled, operation: Outputs, calibration: Outputs | Calibration | None, seed: int = 0
-) -> tuple[Exchangeability | None, str | None]:
+) -> tuple[Exchangeability | None, Finding | None]:
     """The two-sample test of labelled rows against the others of their strata, or why it could not be made.
 
     The strata of all operation inputs are found from their levels again, so it takes the calibration that the
@@ -37,24 +36,25 @@ def likeness_in_strata(
     """
     design = rows.design
     if design is None or design.rows is None or design.edges is None or design.pool is None:
-        return None, f"{UNTESTED}: the table does not hold the columns 'row', 'operation' and 'stratum_from'"
+        return None, _untested("no-columns")
     if design.pool != pool_of(operation):
-        return None, (
-            f"{UNTESTED}: the selection was made of another operation, or of one whose outputs have changed; its bound "
-            "is for the inputs that it was made of"
-        )
+        return None, _untested("another-operation")
     if calibration is None:
-        return None, f"{UNTESTED}: that takes the calibration that the selection was made with"
+        return None, _untested("no-calibration")
     stratum = np.searchsorted(design.edges, fit_levels(calibration).of(operation), side="right")
     if not np.array_equal(stratum[design.rows], design.stratum):
-        return None, f"{UNTESTED}: the selection was made with another calibration"
+        return None, _untested("another-calibration")
     rest = np.ones(len(operation), dtype=bool)
     rest[design.rows] = False
     known_rest = rest & np.isin(stratum, design.stratum)
     if not known_rest.any():
-        return None, f"{UNTESTED}: every operation input of these strata is labelled"
+        return None, _untested("all-labelled")
     drawn = operation.taken(design.rows) if rows.outputs is None else rows.outputs
     return _compared(drawn, design, operation.taken(known_rest), stratum[known_rest], seed), None
+
+
+def _untested(why: str) -> Finding:
+    return warning("likeness-untested", why=why)
 
 
 def _compared(

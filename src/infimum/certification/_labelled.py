@@ -66,11 +66,11 @@ class Labelled:
         if self.ids is None:
             return
         put(self, "ids", check_ids(self.ids, f"{self.name}: ids", len(self)).astype(str))
-        found = copies_within(self.rows, self.name)
-        put(self, "refuted", found.refuted)
-        if found.n:
-            kept = ~found.mask
-            put(self, "copies", self.copies + found.n)
+        copies = copies_within(self.rows, self.name)
+        put(self, "refuted", copies.refuted)
+        if copies.n:
+            kept = ~copies.mask
+            put(self, "copies", self.copies + copies.n)
             put(self, "correct", self.correct[kept])
             put(self, "ids", self.ids[kept])
             put(self, "outputs", None if self.outputs is None else self.outputs.taken(kept))
@@ -141,11 +141,11 @@ SINGULAR = {"ids": "id", "labels": "label", "predictions": "predicted"}
 
 def singular(columns: Mapping[str, Array], what: str) -> dict[str, Array]:
     """Columns by the name they have for one row; InputError for two of one meaning, as `label` and `labels`."""
-    found = {SINGULAR.get(name, name): column for name, column in columns.items()}
+    renamed = {SINGULAR.get(name, name): column for name, column in columns.items()}
     for plural, name in SINGULAR.items():
         if plural in columns and name in columns:
             raise InputError(f"{what} has both {name!r} and {plural!r}; rename or leave out one of them")
-    return found
+    return renamed
 
 
 def _from_table(columns: Mapping[str, Array], what: str) -> Labelled:

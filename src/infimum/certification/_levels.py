@@ -1,6 +1,6 @@
 """The level that a calibration gives each input before its label is known: what helps bounds to be tight.
 
-From labelled rows: the isotonic regression of correctness on λ(x) (METHOD §5), λ(x) by the Margin score, which
+From labelled rows: the isotonic regression of correctness on λ(x) (docs/method.md §5), λ(x) by the Margin score, which
 has no random form (the levels of two inputs are independent) and ranks errors last. From a finished calibration:
 its λ(x) as it is. Levels decide the width of a bound, never its validity, if none of *its* labels made them.
 """
@@ -21,7 +21,7 @@ from infimum.outputs._outputs import Outputs
 
 
 @dataclass(frozen=True, eq=False)
-class Levels:
+class LevelModel:
     """A conformal calibration, and the curve (knots of the rank, levels) that recalibrates it, if there is one."""
 
     conformal: Calibration
@@ -37,7 +37,7 @@ class Levels:
         return np.interp(rank, self.knots, self.values)
 
 
-def fit_levels(calibration: Outputs | Calibration) -> Levels:
+def fit_levels(calibration: Outputs | Calibration) -> LevelModel:
     """Levels from labelled rows, or from a finished calibration. Raises InputError for fewer than 2 rows.
 
     >>> rng = np.random.default_rng(0)
@@ -48,10 +48,10 @@ def fit_levels(calibration: Outputs | Calibration) -> Levels:
     [0.97, 0.29]
     """
     if isinstance(calibration, Calibration):
-        return Levels(calibration)
+        return LevelModel(calibration)
     if len(calibration.known_labels) < 2:
         raise InputError("calibration has 1 row; at least 2 are needed, and some hundreds to say anything")
     conformal = calibrate(calibration.logits, calibration.known_labels, score=Margin())
     knots, group = np.unique(left_out_ranks(conformal, calibration), return_inverse=True)
     ones = np.ones(len(group), dtype=np.int64)
-    return Levels(conformal, knots, isotonic_values(group, calibration.correct, ones))
+    return LevelModel(conformal, knots, isotonic_values(group, calibration.correct, ones))

@@ -11,12 +11,14 @@ from jaxtyping import Float
 
 from infimum._checks import Array, Real, check_kind, check_seed
 from infimum.bounds._bound import check_confidence
+from infimum.bounds._registry import METHODS
 from infimum.certification._levels import fit_levels
-from infimum.certification._power import check_chance, fewest_labels, labels_needed, power
+from infimum.certification._power import check_chance, fewest_labels, power, sample_size
 from infimum.certification._rehearsal import World, rehearsed, stopping_times
 from infimum.conformal import Calibration
 from infimum.errors import InputError
 from infimum.io.faces import Shown
+from infimum.io.findings import Finding, note
 from infimum.io.provenance import made_with
 from infimum.io.ranges import Confidence, Count, Probability
 from infimum.io.records import Document, Record
@@ -72,14 +74,14 @@ class PlannedMethod(Record):
 class Plan(Document, Shown):
     """How many labels each method needs to reach `target` at `confidence`, if Success(f) is `expected`."""
 
-    SCHEMA = "infimum/plan/1"
+    SCHEMA = "infimum/plan/2"
 
     target: Probability
     confidence: Confidence
     expected: Probability
     methods: tuple[PlannedMethod, ...]
     draws: Count
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     provenance: dict[str, Any] = field(default_factory=dict, hash=False)
 
 
@@ -134,23 +136,19 @@ def plan(
     exact = _clopper_pearson(target, confidence, expected)
     grid = _grid([need.labels or 1 for need in exact.needs])
     methods = [exact]
-    notes = [
-        "exact figures are for the success rate expected; a lower one needs more labels, and may never do"
-    ]
+    told = [note("expected-rate")]
     if (most := FURTHER * grid[-1]) * (1.0 - target) <= MOST_ERRORS:
         methods.append(_anytime(target, confidence, expected, grid, most, seed))
     else:
-        notes.append(f"anytime-valid: not simulated, since runs of {most} labels would be needed")
+        told.append(note("anytime-not-simulated", labels=most))
     if levels is not None:
         world = World(levels, expected)
         rows = rehearsed(world, grid, target, confidence, DRAWS, seed)
         methods += [_simulated(name, ns, reached, DRAWS) for name, ns, reached in rows]
-        notes.append(
-            f"methods with levels were rehearsed on {len(levels)} operation inputs whose mean level "
-            f"{levels.mean():.4f} was moved to {expected:.4g}: what they need depends on how well levels tell right "
-            "from wrong"
+        told.append(
+            note("levels-rehearsed", n=len(levels), mean=float(levels.mean()), expected=float(expected))
         )
-    return Plan(target, confidence, expected, tuple(methods), DRAWS, tuple(notes), made_with(seed))
+    return Plan(target, confidence, expected, tuple(methods), DRAWS, tuple(told), made_with(seed))
 
 
 def operation_levels(operation: Outputs, calibration: Outputs | Calibration) -> Float[np.ndarray, " n"]:
@@ -174,8 +172,8 @@ def _grid(needed: list[int]) -> list[int]:
 
 def _clopper_pearson(target: float, confidence: float, expected: float) -> PlannedMethod:
     """Exact figures, and both ends of every tooth of the curve."""
-    found = [labels_needed(success, target, expected, confidence) for success in SUCCESSES]
-    most = 2 * found[-1].always
+    needed = [sample_size(success, target, expected, confidence) for success in SUCCESSES]
+    most = 2 * needed[-1].always
     starts = fewest_labels(np.arange(math.ceil(most * (1.0 - target)) + 2), target, confidence)
     ns = np.unique(np.concatenate([starts, starts - 1]))
     ns = ns[(ns >= 1) & (ns <= most)]
@@ -186,7 +184,7 @@ def _clopper_pearson(target: float, confidence: float, expected: float) -> Plann
         validity="finite-sample",
         needs=tuple(
             Need(success, labels.always, labels.first, labels.always)
-            for success, labels in zip(SUCCESSES, found, strict=True)
+            for success, labels in zip(SUCCESSES, needed, strict=True)
         ),
         n=tuple(ns.tolist()),
         power=tuple(power(ns, target, expected, confidence).tolist()),
@@ -222,7 +220,6 @@ def _anytime(
 
 def _simulated(method: str, ns: list[int], reached: list[Array], draws: int) -> PlannedMethod:
     """Power at each n, made increasing, and where it passes each probability of success."""
-    from infimum.certification._candidates import ASYMPTOTIC
     from infimum.estimators._isotonic import isotonic_values
 
     each = np.repeat(np.arange(len(ns)), draws)
@@ -232,7 +229,7 @@ def _simulated(method: str, ns: list[int], reached: list[Array], draws: int) -> 
     return PlannedMethod(
         method=method,
         exact=False,
-        validity="asymptotic" if method in ASYMPTOTIC else "finite-sample",
+        validity=METHODS[method].validity,
         needs=tuple(
             Need(success, *(_crossing(ns, curve + z * error, success) for z in (0.0, 2.0, -2.0)))
             for success in SUCCESSES

@@ -81,12 +81,12 @@ def power(n: Any, target: Real, expected: Real, confidence: Real = 0.95) -> Floa
     return reached
 
 
-def labels_needed(success: Real, target: Real, expected: Real, confidence: Real = 0.95) -> Labels:
+def sample_size(success: Real, target: Real, expected: Real, confidence: Real = 0.95) -> Labels:
     """Labels with which Clopper–Pearson reaches `target` with probability `success`, if Success(f) is `expected`.
 
     Exact, saw-tooth included. Raises InputError unless target < expected, or when they are too close to plan.
 
-    >>> labels_needed(0.9, 0.95, 0.99)
+    >>> sample_size(0.9, 0.95, 0.99)
     Labels(first=153, always=181)
     """
     target, expected = check_chance(target, "target"), check_chance(expected, "expected", one=True)
@@ -126,8 +126,8 @@ def _surely_enough(goal: float, target: float, expected: float, alpha: float) ->
 def _divergence(r: Float[np.ndarray, " r"], q: float) -> Float[np.ndarray, " r"]:
     if q == 0.0:
         return np.full(len(r), np.inf)
-    found: Float[np.ndarray, " r"] = r * np.log(r / q) + (1.0 - r) * np.log((1.0 - r) / (1.0 - q))
-    return found
+    divergence: Float[np.ndarray, " r"] = r * np.log(r / q) + (1.0 - r) * np.log((1.0 - r) / (1.0 - q))
+    return divergence
 
 
 def check_chance(value: Any, what: str, one: bool = False) -> float:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from infimum._checks import Array
-from infimum.bounds import allocate, prediction_powered, strata
+from infimum._streams import Stream
+from infimum.bounds import allocate, strata
 from infimum.bounds._anytime import log_capital
+from infimum.bounds._registry import METHODS, Evidence, needs
 from infimum.bounds._strata import CERTAIN
-from infimum.certification._candidates import stratified_bound
-from infimum.certification._design import Design
 from infimum.certification._power import first_met
 
-STRATIFIED = ("stratified_chernoff", "stratified_e_process", "stratified_signed_root")
+REHEARSED = sorted(name for name, method in METHODS.items() if method.rehearsed)
+"""In the order of their names."""
 
 
 class World:
@@ -55,28 +55,27 @@ def rehearsed(
     world: World, grid: list[int], target: float, confidence: float, draws: int, seed: int
 ) -> Iterator[tuple[str, list[int], list[Bool[np.ndarray, " draws"]]]]:
     """Of every method that uses levels: its name, numbers of labels, and in which draws the target was reached."""
-    for name, method in (("prediction_powered", "asymptotic"), ("prediction_powered_betting", "betting")):
-        yield name, grid, [_powered(world, n, method, target, confidence, draws, seed) for n in grid]
     most, least = len(world.levels), len(world.parts.weights)
     possible = [n for n in grid if least <= n <= most]
-    if possible:
-        for name in STRATIFIED:
-            found = [_stratified(world, n, name, target, confidence, draws, seed) for n in possible]
-            yield name, possible, found
+    for name in REHEARSED:
+        in_strata = "strata" in needs(name)
+        rehearse, ns = (_stratified, possible) if in_strata else (_powered, grid)
+        if ns:
+            yield name, ns, [rehearse(world, n, name, target, confidence, draws, seed) for n in ns]
 
 
 def _powered(
-    world: World, n: int, method: Any, target: float, confidence: float, draws: int, seed: int
+    world: World, n: int, name: str, target: float, confidence: float, draws: int, seed: int
 ) -> Bool[np.ndarray, " draws"]:
     """Labelled and unlabelled inputs are both drawn anew from the operation inputs at hand."""
     reached = np.zeros(draws, dtype=bool)
     for i in range(draws):
-        rng = np.random.default_rng([seed, 0x991, n, i])
+        rng = Stream.PLAN_POWERED.generator(seed, n, i)
         rows = rng.integers(len(world.levels), size=n)
         correct = rng.random(n) < world.rates[rows]
         unlabelled = world.levels[rng.integers(len(world.levels), size=len(world.levels))]
-        bound = prediction_powered(correct, world.levels[rows], unlabelled, confidence, method)
-        reached[i] = bound.value >= target
+        evidence = Evidence(levels=world.levels[rows], unlabelled_levels=unlabelled)
+        reached[i] = METHODS[name].bound(evidence, correct, confidence).value >= target
     return reached
 
 
@@ -86,16 +85,17 @@ def _stratified(
     parts = world.parts
     sizes = allocate(n, parts.weights, parts.levels, available=world.available)
     stratum = np.repeat(np.arange(len(sizes)), sizes)
-    design = Design(stratum, parts.weights, parts.levels)
-    right = np.random.default_rng([seed, 0x992, n]).binomial(sizes, world.stratum_rates, (draws, len(sizes)))
+    evidence = Evidence(stratum=stratum, weights=parts.weights, rates=parts.levels, seed=seed)
+    right = Stream.PLAN_STRATIFIED.generator(seed, n).binomial(
+        sizes, world.stratum_rates, (draws, len(sizes))
+    )
     # Counts decide, so equal ones are computed once.
     counts, which = np.unique(right, axis=0, return_inverse=True)
     place = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    found = [
-        stratified_bound(design, name, seed, place < count[stratum], confidence).value >= target
-        for count in counts
+    met = [
+        METHODS[name].bound(evidence, place < count[stratum], confidence).value >= target for count in counts
     ]
-    reached: Array = np.array(found)[which.reshape(-1)]
+    reached: Array = np.array(met)[which.reshape(-1)]
     return reached
 
 
@@ -114,7 +114,7 @@ def stopping_times(
     if expected == 1.0:
         return np.full(draws, float(starts[0]) if len(starts) else np.inf)
     stops = np.full(draws, np.inf)
-    rng = np.random.default_rng([seed, 0x993])
+    rng = Stream.PLAN_STOPPING.generator(seed)
     for first in range(0, draws, size := max(1, 2**20 // max(1, len(starts)))):
         rows = slice(first, min(draws, first + size))
         error_at = rng.geometric(1.0 - expected, (rows.stop - first, len(starts))).cumsum(axis=1)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from infimum._checks import Array, check_seed
-from infimum.assessment._identity_caveats import may_be_shared, refuted_ids
+from infimum._streams import Stream
 from infimum.bounds import allocate, strata
 from infimum.certification._design import COLUMNS, sealed_table
 from infimum.certification._draw import pool_of
@@ -17,23 +17,26 @@ from infimum.certification._labelled import filled_in, singular
 from infimum.certification._planning import operation_levels
 from infimum.conformal import Calibration
 from infimum.errors import InputError
+from infimum.identity.findings import ids_refuted, may_be_shared
 from infimum.identity.hints import compared_raw, hinted
 from infimum.identity.membership import told_by_ids
 from infimum.identity.rows import Rows
 from infimum.identity.shared import shared_rows
 from infimum.io.csv_files import read_csv, write_csv
+from infimum.io.faces import Shown
 from infimum.io.files import read_arrays, write_npz
+from infimum.io.findings import Finding, those
 from infimum.outputs._outputs import Outputs
 
 
 @dataclass(frozen=True, eq=False)
-class Selection:
+class Selection(Shown):
     """N operation inputs in random order, balanced over strata: those from the top down to any row are a sample too.
 
     `row` (N,) their rows in the operation, `id` (N,) their ids (rows where there are none), `predicted` (N,) class
     or its name, `level` (N,) expected success rate, `stratum` (N,), `sampling_probability` (N,) = n_s/N_s, and
     `stratum_weight` (N,) = N_s/N, `stratum_from` (N,) the level at which the stratum begins (0: the first). `operation`
-    is what the operation is known by. `n_classes` where classes are numbers 0..n_classes − 1, not names. `notes` are
+    is what the operation is known by. `n_classes` where classes are numbers 0..n_classes − 1, not names. `findings` are
     for who selected.
     """
 
@@ -47,7 +50,7 @@ class Selection:
     stratum_from: Float[np.ndarray, " N"]
     operation: str
     n_classes: int | None = None
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     def __len__(self) -> int:
         return len(self.row)
@@ -100,18 +103,18 @@ def select(
         raise InputError(
             f"n_labels must be a whole number from 1 to {len(operation)} (operation inputs), not {n_labels!r}"
         )
-    notes: list[str | None] = []
+    told: list[Finding | None] = []
     if isinstance(calibration, Outputs):
-        found = shared_rows([Rows.of(calibration)], Rows.of(operation))
-        if found.n:
+        shared = shared_rows([Rows.of(calibration)], Rows.of(operation))
+        if shared.n:
             raise InputError(
-                f"{found.n} operation inputs are calibration rows too; their labels are known and made the levels: "
+                f"{shared.n} operation inputs are calibration rows too; their labels are known and made the levels: "
                 "leave them out of the operation"
             )
-        notes.append(refuted_ids(found.refuted, "operation inputs", "a calibration row"))
+        told.append(ids_refuted(shared.refuted, "operation inputs", "a calibration row"))
         equal, raw = hinted(calibration, operation), compared_raw(calibration, operation)
-        told = told_by_ids(Rows.of(calibration), Rows.of(operation))
-        notes.append(may_be_shared(equal, len(operation), "operation inputs", raw, told))
+        by_ids = told_by_ids(Rows.of(calibration), Rows.of(operation))
+        told.append(may_be_shared(equal, len(operation), "operation inputs", raw, by_ids))
     if operation.ids is not None and len(np.unique(operation.ids.astype(str))) < len(operation):
         raise InputError("operation: an id occurs twice; what is labelled is known by its id")
     parts = strata(level, min(n_strata, n_labels))
@@ -119,7 +122,7 @@ def select(
     size = np.bincount(stratum, minlength=len(parts.weights))
     number = allocate(n_labels, parts.weights, parts.levels, available=size)
 
-    rng = np.random.default_rng([seed, 0x5E1])
+    rng = Stream.LABELS_TO_BUY.generator(seed)
     rows, place = [], []
     for s, n in enumerate(number.tolist()):
         rows.append(rng.permutation(np.flatnonzero(stratum == s))[:n])
@@ -139,7 +142,7 @@ def select(
         stratum_weight=(size / len(operation))[of],
         stratum_from=np.concatenate([[0.0], parts.edges])[of],
         operation=pool_of(operation),
-        notes=tuple(note for note in notes if note is not None),
+        findings=those(told),
         n_classes=operation.n_classes if operation.class_names is None else None,
     )
 
@@ -154,9 +157,9 @@ def check_unlabelled(path: Path) -> None:
         raise InputError(f"{path} is there and is no selection that may be replaced ({error})") from error
     if not {"row", *COLUMNS} <= columns.keys():
         raise InputError(f"{path} is there and is no selection; write to another file")
-    found = singular(columns, str(path))
+    written = singular(columns, str(path))
     for name in ("label", "correct"):
-        if name in found and (n := int(filled_in(found[name]).sum())):
+        if name in written and (n := int(filled_in(written[name]).sum())):
             raise InputError(
                 f"{path} holds {n} labels in its column '{name}', which would be lost; write to another file, or "
                 "move it away first"

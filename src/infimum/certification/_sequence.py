@@ -13,17 +13,15 @@ from infimum.assessment._results import Target
 from infimum.bounds import Bound, anytime, stratified
 from infimum.bounds._bound import LABELS_RIGHT
 from infimum.bounds._label_errors import LabelErrors
+from infimum.bounds._registry import METHODS
 from infimum.certification._certificate import Certificate
 from infimum.certification._design import ROUNDING, Design
 from infimum.certification._labelled import Labelled
 from infimum.errors import InputError
 from infimum.identity.rows import keys_of
+from infimum.io.findings import note
 from infimum.io.provenance import made_with
 from infimum.io.ranges import Classes, Confidence, Probability, Size, check_fields
-
-STOPPED = (
-    "labels were added until somebody stopped, and a bound for a fixed number of labels does not hold then"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,22 +106,23 @@ class Sequence:
         errors = LabelErrors.of(label_errors)
         if self.design is None:
             return anytime(self.correct, self.confidence, errors)
-        if (why := errors.why_not("stratified_e_process")) is not None:
+        if (why := METHODS["stratified_e_process"].why_not(errors)) is not None:
             raise InputError(f"label_errors: {why}")
         ends = np.cumsum(self.batches)
-        found = [self._in_strata(self.design.first(int(end)), self.correct[:end]) for end in ends]
-        return errors.corrected(max(found, key=lambda bound: bound.value))
+        on_the_way = [self._in_strata(self.design.first(int(end)), self.correct[:end]) for end in ends]
+        return errors.corrected(max(on_the_way, key=lambda bound: bound.value))
 
     def certificate(self, label_errors: Any = None) -> Certificate:
         """What the rows so far say; only the anytime-valid bound, for no other survives stopping at will."""
-        bound = replace(self.bound(label_errors), n=len(self.ids))
+        n, right = len(self.ids), int(self.correct.sum())
+        bound = replace(self.bound(label_errors), n=n, successes=right, judges=True)
         return Certificate(
             network=self.network,
             target=Target(self.target, self.confidence, bound.value >= self.target, bound.method),
-            n=len(self.ids),
-            wrong=int((~self.correct).sum()),
+            n=n,
+            wrong=n - right,
             bounds=(bound,),
-            withheld={"every other": STOPPED},
+            withheld={"every other": note("bound-withheld", why="stopped-at-will")},
             provenance=made_with(batches=len(self.batches)),
         )
 

@@ -59,9 +59,9 @@ def add_to_state(
         state = load_sequence(path) if path.exists() else Sequence(**wanted)  # type: ignore[arg-type]
         check_same(state, wanted, str(path))
         grown = state.with_rows(rows)
-        made = grown.certificate(label_errors)
+        certificate = grown.certificate(label_errors)
         save_sequence(grown, path)
-    return made
+    return certificate
 
 
 def save_sequence(state: Sequence, path: Path) -> None:

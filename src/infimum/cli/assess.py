@@ -96,6 +96,7 @@ def assess(
     ] = None,
     pictures: Pictures = None,
     identity: o.IdentityOption = o.IdentityName.ids,
+    ignore: o.Ignore = None,
     quiet: o.Quiet = False,
     seed: o.Seed = 0,
     score: o.Score = "raps",
@@ -174,7 +175,7 @@ def assess(
     ran = NetworkOptions.of(model, network, trust, images)
     given = {"calibration": calibration, "operation": operation, "tuning": tuning}
     labels_of = LABELS.read(labels)
-    judge = JUDGES.read(method)
+    judge, codes = JUDGES.read(method), o.codes_of(ignore)
     json_to = json_file(json)
     check_places(
         {
@@ -184,7 +185,7 @@ def assess(
         },
         {
             **{f"--{role}": path for role, path in given.items()},
-            **{f"labels of {role}": unless_none(word) for role, word in vars(labels_of).items()},
+            **{f"--labels {role}": unless_none(word) for role, word in vars(labels_of).items()},
             "--head": head,
             "--manifold-data": manifold_data,
             "--pictures": unless_none(pictures),
@@ -224,7 +225,7 @@ def assess(
             progress=progress,
         )
     command = shlex.join(["infimum", *sys.argv[1:]])
-    result = replace(result, provenance={**result.provenance, "command": command})
+    result = o.without(replace(result, provenance={**result.provenance, "command": command}), codes)
     gates = gates_of(result, require_alike=alike is Alike.require)
     with together():
         if out is not None:

@@ -77,6 +77,7 @@ def certify(
         str | None, typer.Option("--json", metavar="FILE|-", help="Write the JSON here; - for stdout alone.")
     ] = None,
     identity: o.IdentityOption = o.IdentityName.ids,
+    ignore: o.Ignore = None,
     quiet: o.Quiet = False,
     seed: o.Seed = 0,
 ) -> None:
@@ -92,7 +93,7 @@ def certify(
     from infimum.io.replacing import write_bytes
     from infimum.outputs._outputs import Outputs
 
-    json_to = json_file(json)
+    json_to, codes = json_file(json), o.codes_of(ignore)
     check_places(
         {"--sequential": sequential, "--json": json_to},
         {
@@ -138,6 +139,7 @@ def certify(
             seed=seed,
             name=name,
         )
+    made = o.without(made, codes)
     if json_to is not None:
         write_bytes(json_to, made.to_json().encode())
     if json == "-":

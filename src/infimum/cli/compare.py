@@ -71,6 +71,7 @@ def compare(
     json: Annotated[
         str | None, typer.Option("--json", metavar="FILE|-", help="Write the JSON here; - for stdout alone.")
     ] = None,
+    ignore: o.Ignore = None,
     quiet: o.Quiet = False,
     seed: o.Seed = 0,
     score: o.Score = "raps",
@@ -87,7 +88,7 @@ def compare(
     from infimum.io.places import Folder, check_places
     from infimum.io.replacing import together, write_bytes
 
-    json_to = json_file(json)
+    json_to, codes = json_file(json), o.codes_of(ignore)
     check_places(
         {"--out": None if out is None else Folder(out, Comparison.WRITTEN), "--json": json_to},
         {
@@ -127,6 +128,7 @@ def compare(
             confidence=confidence,
             allow_different_inputs=allow_different_inputs,
         )
+    result = o.without(result, codes)
     with together():
         written = () if out is None else result.save(out)
         if json_to is not None:

@@ -24,6 +24,7 @@ def estimate(
     json: Annotated[
         str | None, typer.Option("--json", metavar="FILE|-", help="Write the JSON here; - for stdout alone.")
     ] = None,
+    ignore: o.Ignore = None,
     quiet: o.Quiet = False,
     seed: o.Seed = 0,
 ) -> None:
@@ -36,9 +37,9 @@ def estimate(
     from infimum.io.replacing import write_bytes
     from infimum.outputs._outputs import Outputs
 
-    json_to = json_file(json)
+    json_to, codes = json_file(json), o.codes_of(ignore)
     check_places({"--json": json_to}, {"--calibration": calibration, "--operation": operation})
-    found = estimate_all(Outputs.load(calibration), Outputs.load(operation), seed=seed)
+    found = o.without(estimate_all(Outputs.load(calibration), Outputs.load(operation), seed=seed), codes)
     if json_to is not None:
         write_bytes(json_to, found.to_json().encode())
     if json == "-":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from infimum._grammar import Kind, Registry
 from infimum.cli.console import note
+from infimum.cli.holding import check_holds
 from infimum.cli.progress import extraction_progress
 from infimum.errors import InputError
 
@@ -59,7 +60,10 @@ NETWORKS: Registry[HowRun] = Registry(
     "network", {"network": Kind.of(HowRun)}, lambda given: isinstance(given, HowRun), default="network"
 )
 LABELS: Registry[LabelsOf] = Registry(
-    "labels", {"labels": Kind.of(LabelsOf)}, lambda given: isinstance(given, LabelsOf), default="labels"
+    "labels",
+    {"labels": Kind(LabelsOf, dict.fromkeys(LabelsOf.__annotations__, str), {})},  # none: without labels
+    lambda given: isinstance(given, LabelsOf),
+    default="labels",
 )
 
 
@@ -103,9 +107,9 @@ class NetworkOptions:
         """What is read to have the network, by option; code that is imported too."""
         return {
             "--model": self.model,
-            "weights": self.how.weights,
-            "factory": _module(self.how.factory),
-            "preprocess": _module(self.how.preprocess),
+            "--network weights": self.how.weights,
+            "--network factory": _module(self.how.factory),
+            "--network preprocess": _module(self.how.preprocess),
         }
 
     def load(self, data: Path, labels: str | None) -> tuple[NetworkAdapter, Callable[[Any], Any] | None]:
@@ -240,6 +244,8 @@ def outputs_of(
             raise InputError(
                 f"--labels: {role} has labels of its own only where a network runs on it; {missing}"
             )
+    for path in files.values():
+        check_holds(path, has_network)
     if not has_network:
         from infimum.outputs._stream import open_stream
 

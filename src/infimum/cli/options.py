@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -25,6 +25,8 @@ class IdentityName(StrEnum):
     ids = "ids"
     hash = "hash"
 
+
+R = TypeVar("R")
 
 SCORING = "Score and calibration"
 
@@ -84,6 +86,15 @@ IdentityOption = Annotated[
         "inputs share it, the hash of the raw input.",
     ),
 ]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ignore",
+        metavar="CODE",
+        help="A finding that is not to be told, as not-alike (docs/findings.md lists all); may be repeated. No verdict "
+        "changes by it, and the output says that it was found.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of every random draw.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
@@ -110,12 +121,30 @@ def levels_of(text: str, takes: tuple[str, ...] = (), what: str = "") -> Success
     return levels
 
 
+def codes_of(ignore: list[str] | None) -> frozenset[str]:
+    """The codes to ignore; InputError for one that there is not."""
+    from infimum.report.findings import check_codes
+
+    return check_codes(ignore or ())
+
+
+def without(result: R, codes: frozenset[str]) -> R:
+    """The result with findings of these codes marked as ignored."""
+    from dataclasses import replace
+
+    from infimum.io.findings import ignoring
+
+    return replace(result, findings=ignoring(result.findings, codes)) if codes else result  # type: ignore[attr-defined,type-var]
+
+
 def calibrated(
     calibration: Path, tuning: Path | None, score: str, levels: SuccessLevels, seed: int
 ) -> tuple[Calibration, list[str]]:
     """Calibrate on a file as the options say; and what to warn of."""
-    from infimum.assessment._caveats import cap, saturation
+    from infimum.assessment._caveats import capped
     from infimum.conformal import calibrate
+    from infimum.io.findings import those
+    from infimum.outputs._findings import saturation
     from infimum.outputs._outputs import Outputs
 
     labelled = Outputs.load(calibration)
@@ -130,8 +159,8 @@ def calibrated(
         seed=seed,
     )
     found = [
-        cap(made),
+        capped(made),
         saturation("calibration", labelled.saturated, len(labelled)),
         None if tuned is None else saturation("tuning", tuned.saturated, len(tuned)),
     ]
-    return made, [warning for warning in found if warning is not None]
+    return made, [str(warning) for warning in those(found)]

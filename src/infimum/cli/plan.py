@@ -57,6 +57,7 @@ def plan(
     json: Annotated[
         str | None, typer.Option("--json", metavar="FILE|-", help="Write the plan here; - for stdout alone.")
     ] = None,
+    ignore: o.Ignore = None,
     quiet: o.Quiet = False,
     seed: o.Seed = 0,
 ) -> None:
@@ -91,7 +92,7 @@ def plan(
     from infimum.certification._planning import plan as make_plan
     from infimum.report.power_curve import to_svg
 
-    json_to = json_file(json)
+    json_to, codes = json_file(json), o.codes_of(ignore)
     check_places(
         {"--out": None if out is None else Folder(out, WRITTEN), "--json": json_to},
         {"--operation": operation, "--calibration": calibration},
@@ -104,6 +105,7 @@ def plan(
         calibration=None if calibration is None else calibration_from(calibration),
         seed=seed,
     )
+    made = o.without(made, codes)
     text = made.to_json()
     with together():
         if out is not None:
@@ -131,7 +133,7 @@ def _select(operation: Outputs, calibration: Path, n: int, out: Path, seed: int,
         )
     drawn = select(operation, calibration_from(calibration), n, seed=seed)
     drawn.save(out)
-    for text in drawn.notes:
+    for text in drawn.warnings:
         note("warning", text, err=True)
     if not quiet:
         count = np.bincount(drawn.stratum)

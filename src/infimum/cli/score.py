@@ -92,7 +92,6 @@ def score(
 
     Inputs are read and scored part by part, in memory that does not grow with them.
     """
-    from infimum.assessment._caveats import saturation
     from infimum.cli.network import Device, NetworkOptions
     from infimum.cli.network_source import NetworkSource
     from infimum.cli.progress import extraction_progress
@@ -101,6 +100,7 @@ def score(
     from infimum.data._data import path_fingerprint
     from infimum.io.parquet import need_pyarrow
     from infimum.io.places import check_places
+    from infimum.outputs._findings import saturation
     from infimum.scoring.parts import FileSource, Source
     from infimum.scoring.scoring import ENDINGS, score_to_file, written_for
 
@@ -157,8 +157,8 @@ def score(
         except KeyboardInterrupt:
             note("interrupted", "go on with --resume", err=True)
             raise typer.Exit(130) from None
-    if (warning := saturation("input", scored.saturated, scored.n)) is not None:
-        warnings.append(warning)
+    if (lost := saturation("input", scored.saturated, scored.n)) is not None:
+        warnings.append(str(lost))
     if not quiet:
         for text in made.notes:
             note("note", text)

@@ -7,19 +7,14 @@ from collections.abc import Sequence
 from infimum._checks import Real, check_kind
 from infimum.assessment._results import Assessment
 from infimum.bounds._bound import check_confidence
-from infimum.bounds._clopper_pearson import successes_of
 from infimum.bounds._label_errors import LabelErrors
 from infimum.comparison._inputs import check_names, check_same, different_assessments, unchecked_assessments
 from infimum.comparison._ranking import PairTest, Test, assembled, certified
 from infimum.comparison._results import Comparison, FigureName, Network
 from infimum.comparison._statistics import unpaired_accuracies, unpaired_means
 from infimum.errors import InputError
+from infimum.io.findings import Finding, note
 from infimum.io.provenance import made_with
-
-ALONE = (
-    "only the figures of the assessments are compared, not input by input: the intervals hold however the networks' "
-    "errors go together, and are wide for that; their outputs, compared themselves, settle more"
-)
 
 
 def compare_assessments(
@@ -73,8 +68,11 @@ def compare_assessments(
         tests,
         confidence,
         paired=False,
-        notes=[ALONE, *_unlike(assessments)],
-        warnings=check_same(reason, unchecked, allow_different_inputs),
+        findings=[
+            *check_same(reason, unchecked, allow_different_inputs),
+            note("figures-alone"),
+            *_unlike(assessments),
+        ],
         provenance=made_with(
             inputs={name: a.provenance.get("inputs") for name, a in zip(names, assessments, strict=True)}
         ),
@@ -83,17 +81,15 @@ def compare_assessments(
 
 def _labelled_counts(a: Assessment) -> tuple[int, int] | None:
     """Correct and all labelled rows: of the operation where it has labels and no weights, else of the bound."""
-    unweighted = a.lambda_operation.effective_n >= a.lambda_operation.n * (1 - 1e-12)
-    if a.success is not None and unweighted:
-        return round(a.success.value * a.success.n), a.success.n
-    judge = next((bound for bound in a.certified if bound.method == "clopper_pearson"), None)
-    return None if judge is None else (successes_of(judge), judge.n)
+    if a.success is not None and not a.lambda_operation.weighted:
+        return a.success.correct, a.success.n
+    counts = [(bound.successes, bound.n) for bound in a.certified if not bound.weighted]
+    return next(((right, n) for right, n in counts if right is not None), None)
 
 
 def _label_errors(a: Assessment) -> LabelErrors | None:
     """What the assessment's bound allows for wrong labels; InputError where a count is of other rows than compared."""
-    details = a.certified[0].details
-    errors = LabelErrors(details.get("label_errors", 0), details.get("label_error_rate", 0.0))
+    errors = LabelErrors.behind(a.judge)
     if errors.count and a.success is not None:
         raise InputError(
             f"{a.network} was assessed with at most {errors.count} wrong labels among its labelled rows, and is "
@@ -103,16 +99,12 @@ def _label_errors(a: Assessment) -> LabelErrors | None:
     return errors if errors.any else None
 
 
-def _unlike(assessments: Sequence[Assessment]) -> list[str]:
-    notes = []
+def _unlike(assessments: Sequence[Assessment]) -> list[Finding]:
+    told = []
     if len({a.success is None for a in assessments}) > 1:
-        notes.append(
-            "accuracies of some networks are of operation inputs, those of others of calibration inputs"
-        )
+        told.append(note("accuracies-of-both-kinds"))
     if len({a.lambda_.source for a in assessments}) > 1:
-        notes.append("λ of some networks is that of samples, of others that of operation inputs")
+        told.append(note("lambdas-of-both-kinds"))
     if len({(str(a.calibration.score), a.step, a.empty) for a in assessments}) > 1:
-        notes.append(
-            "the assessments differ in their score or their reading of levels, and so in what λ means"
-        )
-    return notes
+        told.append(note("scores-differ"))
+    return told

@@ -9,7 +9,7 @@ import numpy as np
 from infimum._checks import Real, check_kind, check_seed
 from infimum.bounds._bound import check_confidence
 from infimum.comparison._inputs import check_names, check_same, different_outputs, unchecked_outputs
-from infimum.comparison._levels import Levels, levels_by
+from infimum.comparison._levels import ScoredOperation, levels_by
 from infimum.comparison._ranking import PairTest, Test, assembled, certified
 from infimum.comparison._results import Comparison, FigureName, Network
 from infimum.comparison._statistics import (
@@ -23,6 +23,7 @@ from infimum.conformal import RAPS, Score
 from infimum.errors import InputError
 from infimum.identity.rows import Rows
 from infimum.identity.shared import copies_within
+from infimum.io.findings import note
 from infimum.io.provenance import made_with
 from infimum.outputs._outputs import Outputs, check_one_network, check_outputs
 from infimum.outputs._provenance import fingerprints
@@ -83,7 +84,7 @@ def compare(
     labelled = outputs if any(o.labels is not None for o in outputs) else calibrations
     if labelled is None:
         raise InputError("the outputs have no 'labels' and there are no calibrations: nothing to compare by")
-    scored: list[Levels] = []
+    scored: list[ScoredOperation] = []
     for own, calibration in zip(outputs, calibrations or (), strict=False):
         check_one_network(calibration, own)
         scored.append(levels_by(calibration, own, score, randomize, seed))
@@ -108,22 +109,17 @@ def compare(
         a, b = scored[i], scored[j]
         if reason is not None:
             return Test(unpaired_means(a.value - b.value, (a.error, b.error), miss), "normal_unpaired")
-        found = paired_means((a.levels, b.levels), weights, (a.exceeded, b.exceeded), miss)
-        return Test(found, "paired_t")
+        interval = paired_means((a.levels, b.levels), weights, (a.exceeded, b.exceeded), miss)
+        return Test(interval, "paired_t")
 
     tests: dict[FigureName, PairTest] = {"lambda": lambdas} if scored else {}
-    notes = [
-        f"accuracies were measured on the {'operation' if labelled is outputs else 'calibration'} inputs"
-    ]
+    told = [note("measured-on", what="operation" if labelled is outputs else "calibration")]
     if again:
-        notes.append(
-            f"{again} operation inputs occur before (equal ids, labels and outputs of every network) and were left "
-            f"out: {len(outputs[0])} different inputs count"
-        )
+        told.append(note("repeated-inputs-left-out", again=again, n=len(outputs[0])))
     if weighted:
-        notes.append("the inputs are weighted: no certified bound is given")
+        told.append(note("weighted-uncertified"))
     if weighted and reason is not None:
-        notes.append("weighted accuracies on different inputs are not tested against one another")
+        told.append(note("weighted-untested"))
     else:
         tests = {"accuracy": accuracies, **tests}
     return assembled(
@@ -131,8 +127,7 @@ def compare(
         tests,
         confidence,
         paired=reason is None,
-        notes=notes,
-        warnings=warnings,
+        findings=[*warnings, *told],
         provenance=made_with(
             seed,
             inputs={
@@ -146,13 +141,18 @@ def _counted_once(outputs: Sequence[Outputs]) -> tuple[Sequence[Outputs], int]:
     """Outputs without inputs that all networks were given again, and how many those were; weights keep them all."""
     if any(o.weights is not None or len(o) != len(outputs[0]) for o in outputs):
         return outputs, 0
-    found = [copies_within(Rows.of(o), o.name, labelled=o.labels is not None).mask for o in outputs]
-    again = np.logical_and.reduce(found)
+    repeated = [copies_within(Rows.of(o), o.name, labelled=o.labels is not None).mask for o in outputs]
+    again = np.logical_and.reduce(repeated)
     return ([o.taken(~again) for o in outputs] if again.any() else outputs), int(again.sum())
 
 
 def _network(
-    name: str, labelled: Outputs, scored: Levels | None, weighted: bool, confidence: float, networks: int
+    name: str,
+    labelled: Outputs,
+    scored: ScoredOperation | None,
+    weighted: bool,
+    confidence: float,
+    networks: int,
 ) -> Network:
     """One network's figures; those that need labels are None where it has none."""
     value, error = (None, None) if scored is None else (scored.value, scored.error)

@@ -9,6 +9,7 @@ import numpy as np
 
 from infimum.assessment._results import Assessment
 from infimum.errors import InputError
+from infimum.io.findings import Finding, warning
 from infimum.outputs._outputs import Outputs
 
 IDENTITY = ("labels", "ids", "weights")
@@ -104,7 +105,7 @@ def check_names(names: Sequence[str], n: int) -> list[str]:
     return [str(name) for name in names]
 
 
-def check_same(different: str | None, unchecked: bool, allowed: bool) -> list[str]:
+def check_same(different: str | None, unchecked: bool, allowed: bool) -> list[Finding]:
     """Raise for different inputs unless they are allowed; what to warn of otherwise."""
     if different is not None and not allowed:
         raise InputError(
@@ -112,9 +113,5 @@ def check_same(different: str | None, unchecked: bool, allowed: bool) -> list[st
             "different inputs (allow_different_inputs=True, --allow-different-inputs) to compare their figures alone"
         )
     if different is not None:
-        return [
-            f"the inputs differ ({different}): a difference may be that of the inputs, not of the networks"
-        ]
-    if unchecked:
-        return ["that the inputs are the same was taken on trust: there are no labels or ids to tell by"]
-    return []
+        return [warning("inputs-differ", how=different)]
+    return [warning("inputs-unchecked")] if unchecked else []

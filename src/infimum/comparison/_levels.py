@@ -15,10 +15,10 @@ from infimum.outputs._outputs import Outputs
 
 
 @dataclass(frozen=True, eq=False)
-class Levels:
+class ScoredOperation:
     """λ(x) of the operation inputs and, of each calibration row, how many of them it does not reach.
 
-    `exceeded` is G(s_i), the (weighted) share of the inputs whose runner-up scores above s_i (METHOD §3);
+    `exceeded` is G(s_i), the (weighted) share of the inputs whose runner-up scores above s_i (docs/method.md §3);
     `value` is λ and `error` its standard error.
     """
 
@@ -28,7 +28,9 @@ class Levels:
     error: float
 
 
-def levels_by(calibration: Outputs, operation: Outputs, score: Score, randomize: bool, seed: int) -> Levels:
+def levels_by(
+    calibration: Outputs, operation: Outputs, score: Score, randomize: bool, seed: int
+) -> ScoredOperation:
     """Calibrate on all rows of `calibration` and score `operation`, with exact levels.
 
     Raises InputError for a score that is still to be tuned: each network would then keep other rows.
@@ -36,18 +38,18 @@ def levels_by(calibration: Outputs, operation: Outputs, score: Score, randomize:
     if getattr(score, "k_reg", None) == "auto":
         raise InputError("k_reg must be a number here: tuning it would calibrate each network on other rows")
     labels = calibration.known_labels
-    made = calibrate(calibration.logits, labels, score=score, randomize=randomize, seed=seed)
-    counts = made.top_two(operation.logits)
-    summary = LambdaSummary(made.n)
+    conformal = calibrate(calibration.logits, labels, score=score, randomize=randomize, seed=seed)
+    counts = conformal.top_two(operation.logits)
+    summary = LambdaSummary(conformal.n)
     summary.add(counts, operation.weights)
-    draws = made.draws(made.n, None, 0, "calibration")
-    own = label_keys(calibration.logits, labels, made.score, made.temperature, draws)
-    below = np.searchsorted(made.keys, own, side="left")
+    draws = conformal.draws(conformal.n, None, 0, "calibration")
+    own = label_keys(calibration.logits, labels, conformal.score, conformal.temperature, draws)
+    below = np.searchsorted(conformal.keys, own, side="left")
     # The runner-up scores above s_i just when more scores lie below it than lie below s_i.
-    share = np.bincount(made.n + 1 - counts.count_second, operation.weights, minlength=made.n + 2)
+    share = np.bincount(conformal.n + 1 - counts.count_second, operation.weights, minlength=conformal.n + 2)
     above = np.cumsum(share[::-1])[::-1] / share.sum()
-    return Levels(
-        levels=levels_of(counts.count_top, counts.count_second, made.n),
+    return ScoredOperation(
+        levels=levels_of(counts.count_top, counts.count_second, conformal.n),
         exceeded=above[below + 1],
         value=summary.value,
         error=summary.standard_error().total,

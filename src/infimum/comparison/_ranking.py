@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from infimum._rounding import floor4
 from infimum.assessment._diagnostics.collect import shortened
 from infimum.bounds import Bound, clopper_pearson
 from infimum.bounds._bound import LABELS_RIGHT
 from infimum.bounds._label_errors import LabelErrors
 from infimum.comparison._results import FIGURES, Comparison, Difference, FigureName, Network, Place, Ranking
 from infimum.comparison._statistics import Found, holm
+from infimum.io.findings import Finding, warning
 
 
 class Test(NamedTuple):
@@ -38,25 +38,23 @@ def assembled(
     confidence: float,
     *,
     paired: bool,
-    notes: Sequence[str],
-    warnings: Sequence[str],
+    findings: Sequence[Finding],
     provenance: dict[str, Any],
 ) -> Comparison:
     """The comparison of these networks by these tests, figure by figure."""
-    found: list[Difference] = []
+    differing: list[Difference] = []
     for figure, test in tests.items():
         if len(order(networks, figure)) >= 2:
-            found += differences(networks, figure, test, confidence)
-    rankings = [ranking(networks, figure, found) for figure in FIGURES]
+            differing += differences(networks, figure, test, confidence)
+    rankings = [ranking(networks, figure, differing) for figure in FIGURES]
     return Comparison(
         networks=tuple(networks),
-        differences=tuple(found),
+        differences=tuple(differing),
         rankings=tuple(r for r in rankings if r is not None),
         tau=rank_preservation(networks),
         paired=paired,
         confidence=confidence,
-        notes=tuple(notes),
-        warnings=(*warnings, *contradictions(networks, found)),
+        findings=(*findings, *contradictions(networks, differing)),
         provenance=provenance,
     )
 
@@ -107,7 +105,9 @@ def differences(
     )
 
 
-def ranking(networks: Sequence[Network], figure: FigureName, found: Sequence[Difference]) -> Ranking | None:
+def ranking(
+    networks: Sequence[Network], figure: FigureName, differing: Sequence[Difference]
+) -> Ranking | None:
     """The networks by one figure, each with the ranks that the settled pairs leave it; None without any.
 
     All settled pairs are right together with the confidence of the comparison, so the ranks hold with it too.
@@ -115,7 +115,7 @@ def ranking(networks: Sequence[Network], figure: FigureName, found: Sequence[Dif
     ordered = order(networks, figure)
     if not ordered:
         return None
-    settled = [d for d in found if d.figure == figure and d.settled]
+    settled = [d for d in differing if d.figure == figure and d.settled]
     places = []
     for i in ordered:
         name = networks[i].name
@@ -136,16 +136,20 @@ def rank_preservation(networks: Sequence[Network]) -> float | None:
     return float(kendalltau(values[:, 0], values[:, 1]).statistic)
 
 
-def contradictions(networks: Sequence[Network], found: Sequence[Difference]) -> list[str]:
+def contradictions(networks: Sequence[Network], found: Sequence[Difference]) -> list[Finding]:
     """Warnings where labels settle that one network is better and λ says the opposite."""
     level = {network.name: network.lambda_ for network in networks}
-    warnings = []
+    told = []
     for d in found:
         ours, theirs = level[d.first], level[d.second]
         if d.figure == "accuracy" and d.settled and ours is not None and theirs is not None and ours < theirs:
-            first, second = shortened(d.first), shortened(d.second)
-            warnings.append(
-                f"λ puts {second} ({floor4(theirs)}) above {first} ({floor4(ours)}), but the labels settle that "
-                f"{first} is the more accurate: do not choose between these two by λ"
+            told.append(
+                warning(
+                    "lambda-against-labels",
+                    higher=shortened(d.second),
+                    its=theirs,
+                    other=shortened(d.first),
+                    others=ours,
+                )
             )
-    return warnings
+    return told

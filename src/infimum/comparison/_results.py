@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 from infimum.bounds import Bound
 from infimum.io.faces import Saved
+from infimum.io.findings import Finding
 from infimum.io.ranges import Confidence, Count, Probability, Signed, Size
 from infimum.io.records import Document, Record
 
@@ -83,11 +84,11 @@ class Ranking(Record):
 class Comparison(Document, Saved):
     """Networks side by side. `paired`: compared input by input; else from each network's figures alone.
 
-    `tau` is Kendall's τ_b between λ and λ* over the networks (M2, METHOD §6): 1 where λ ranks them as their
+    `tau` is Kendall's τ_b between λ and λ* over the networks (M2, docs/method.md §6): 1 where λ ranks them as their
     accuracies do; None where one of the two is missing or does not vary.
     """
 
-    SCHEMA = "infimum/comparison/1"
+    SCHEMA = "infimum/comparison/2"
     FILE = "comparison.json"
     WRITTEN = (FILE, "comparison.html", "comparison.md")
 
@@ -97,6 +98,5 @@ class Comparison(Document, Saved):
     tau: Signed | None
     paired: bool
     confidence: Confidence
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     provenance: dict[str, Any] = field(default_factory=dict)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from infimum._arrays import effective_number
 from infimum._checks import Array
 from infimum.bounds._clopper_pearson import binomial_lower
 
@@ -93,7 +94,7 @@ def paired_means(
 ) -> Found:
     """λ of the first network minus that of the second: success levels of the same m inputs, the same n calibrated on.
 
-    λ = (1/(n+1)) Σ_i G(s_i) is a two-sample statistic (METHOD §3), and so is the difference: it varies with
+    λ = (1/(n+1)) Σ_i G(s_i) is a two-sample statistic (docs/method.md §3), and so is the difference: it varies with
     the inputs, by the spread of λ_1(x) − λ_2(x), and with the calibration, by that of `exceeded`
     G_1(s_i) − G_2(s_i), the share of the inputs whose runner-up scores above s_i. An interval from the inputs
     alone would shrink to nothing as they grow in number. Student's t with min(n, m) − 1 degrees of freedom.
@@ -101,7 +102,7 @@ def paired_means(
     inputs, calibration = levels[0] - levels[1], exceeded[0] - exceeded[1]
     w = np.full(len(inputs), 1 / len(inputs)) if weights is None else weights / weights.sum()
     mean = float(w @ inputs)
-    effective, n = 1.0 / float(w @ w), len(calibration)
+    effective, n = float(effective_number(1.0, w @ w)), len(calibration)
     spread = float(w**2 @ (inputs - mean) ** 2) * effective / max(effective - 1, 1e-9)
     error = math.sqrt(spread + float(np.var(calibration, ddof=1)) * n / (n + 1) ** 2)
     return _student(mean, error, max(1.0, min(float(n), effective) - 1), miss)
@@ -112,7 +113,7 @@ def paired_weighted(correct: tuple[Array, Array], weights: Float[np.ndarray, " m
     difference = correct[0].astype(np.float64) - correct[1]
     w = weights / weights.sum()
     mean = float(w @ difference)
-    effective = 1.0 / float(w @ w)
+    effective = float(effective_number(1.0, w @ w))
     error = math.sqrt(float(w**2 @ (difference - mean) ** 2) * effective / max(effective - 1, 1e-9))
     return _student(mean, error, max(1.0, effective - 1), miss)
 

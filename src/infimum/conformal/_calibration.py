@@ -26,7 +26,7 @@ from infimum._checks import (
     exact_fraction,
 )
 from infimum._threads import for_each
-from infimum.conformal._draws import Draws, Stream, row_draws, uniform_draws
+from infimum.conformal._draws import Draws, StreamName, row_draws, uniform_draws
 from infimum.conformal._files import read_calibration, write_calibration
 from infimum.conformal._heap import keep_freed_memory
 from infimum.conformal._ranking import CHUNK, COLUMNS_FIRST, Ranked, ranked_rows, relative_error, top_two
@@ -34,6 +34,8 @@ from infimum.conformal._scores import Score, keys, score_named, score_to_dict
 from infimum.conformal._search import count_below, padded
 from infimum.conformal._success import Empty, Step, levels_of
 from infimum.errors import InputError
+from infimum.io.faces import Shown
+from infimum.io.findings import Finding
 from infimum.io.ranges import Classes, Count, Positive, check_fields, checked, read_fields
 
 logger = logging.getLogger("infimum")
@@ -45,7 +47,7 @@ ROWS = 2**12
 their work."""
 
 
-FACTS = ("n_classes", "temperature", "randomize", "seed", "n_tuning", "notes")
+FACTS = ("n_classes", "temperature", "randomize", "seed", "n_tuning", "findings")
 """Fields that a file of a calibration holds as they are."""
 
 
@@ -58,11 +60,11 @@ class TopTwo(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(Shown):
     """Sorted calibration scores of one network, made by `calibrate`.
 
     `keys` (n,) are the scores in the exact form of `scores.keys`, ascending. `n_tuning` labelled rows were
-    set aside or given to choose `k_reg` or the temperature. `notes` say what a reader should know.
+    set aside or given to choose `k_reg` or the temperature. `findings` say what a reader should know.
     """
 
     score: Score
@@ -72,7 +74,7 @@ class Calibration:
     randomize: bool = True
     seed: Count = 0
     n_tuning: Count = 0
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -92,7 +94,7 @@ class Calibration:
         logits: Array,
         u: Array | None = None,
         first_row: int = 0,
-        stream: Stream = "operation",
+        stream: StreamName = "operation",
     ) -> TopTwo:
         """Predicted classes and the p-value counts of the two best labels, in chunks and without a sort.
 
@@ -141,7 +143,7 @@ class Calibration:
         empty: Empty = "argmax",
         first_row: int = 0,
     ) -> Float[np.ndarray, " n"]:
-        """Success level λ(x) of each input, in [0, n/(n+1)]: Algorithm 1 in closed form (METHOD §3).
+        """Success level λ(x) of each input, in [0, n/(n+1)]: Algorithm 1 in closed form (docs/method.md §3).
 
         `logits` (n, K); `step` is the paper's δ (None: δ → 0); `empty` says how inputs that never get a
         one-label set are read. An estimate per input, not a guarantee. Raises InputError on bad input.
@@ -215,6 +217,7 @@ class Calibration:
     def save(self, path: str | Path) -> None:
         """Write to one file, JSON or (name ending in .safetensors) safetensors, replaced in one move."""
         facts = {name: getattr(self, name) for name in FACTS}
+        facts["findings"] = [finding.to_dict() for finding in self.findings]
         write_calibration(Path(path), {"score": score_to_dict(self.score), "n": self.n, **facts}, self.keys)
 
     @staticmethod
@@ -244,11 +247,11 @@ class Calibration:
             return None
         return row_draws(self.seed, "operation", rows)
 
-    def draws(self, n: int, u: Array | None, first_row: int, stream: Stream) -> Draws:
+    def draws(self, n: int, u: Array | None, first_row: int, stream: StreamName) -> Draws:
         """U of each input: given, drawn by (seed, stream, row), or 1 for the deterministic score."""
         return self._draws_at(slice(0, n), None if u is None else check_draws(u, n), first_row, stream)
 
-    def _draws_at(self, rows: slice, u: Array | None, first_row: int, stream: Stream) -> Draws:
+    def _draws_at(self, rows: slice, u: Array | None, first_row: int, stream: StreamName) -> Draws:
         if not self.score.has_random_form:
             return 1
         if u is not None:

@@ -1,6 +1,6 @@
 """The draw u of each input: a function of (seed, stream, row), so neither chunks nor order change it.
 
-One draw shared by a batch, or fresh draws per error level, break coverage (METHOD §2).
+One draw shared by a batch, or fresh draws per error level, break coverage (docs/method.md §2).
 """
 
 from __future__ import annotations
@@ -11,35 +11,38 @@ import numpy as np
 from jaxtyping import Float
 
 from infimum._checks import Array, Real, check_numbers
+from infimum._streams import Stream, counted
 from infimum.errors import InputError
 
 Draws = Array | Real
 """u of each input, or 1 for the deterministic score."""
 
-Stream = Literal["calibration", "operation", "samples"]
+StreamName = Literal["calibration", "operation", "samples"]
+"""Whose u: each kind of inputs has a stream of its own."""
+
 GAP = 2**12
 """Rows between two others that are drawn too, and passed over: beginning anew takes as long."""
 
-STREAMS: dict[Stream, int] = {"calibration": 0, "operation": 1, "samples": 2}
+
+STREAMS: dict[StreamName, Stream] = {
+    "calibration": Stream.CALIBRATION,
+    "operation": Stream.OPERATION,
+    "samples": Stream.SAMPLES,
+}
 
 
-def uniform_draws(seed: int, stream: Stream, n: int, first_row: int = 0) -> Float[np.ndarray, " n"]:
+def uniform_draws(seed: int, stream: StreamName, n: int, first_row: int = 0) -> Float[np.ndarray, " n"]:
     """Draws u in [0, 1) of rows first_row .. first_row + n − 1 of a stream, by a counter-based generator.
-
-    Source: Philox 4x64 (Salmon et al., 2011); each counter value holds four draws.
 
     >>> whole = uniform_draws(7, "operation", 10)
     >>> bool((uniform_draws(7, "operation", 4, first_row=6) == whole[6:]).all())
     True
     """
-    key = np.random.SeedSequence(entropy=seed, spawn_key=(STREAMS[stream],)).generate_state(2, np.uint64)
-    bits = np.random.Philox(key=key)
-    bits.advance(first_row // 4)
     skip = first_row % 4
-    return np.random.Generator(bits).random(skip + n)[skip:]
+    return counted(STREAMS[stream].key(seed), first_row // 4).random(skip + n)[skip:]
 
 
-def row_draws(seed: int, stream: Stream, rows: Array) -> Float[np.ndarray, " n"]:
+def row_draws(seed: int, stream: StreamName, rows: Array) -> Float[np.ndarray, " n"]:
     """Draws u in [0, 1) of these rows (n,), in any order: each is the draw that `uniform_draws` gives its row.
 
     Rows that lie together are drawn together; of rows that lie far apart each takes some 20 µs.

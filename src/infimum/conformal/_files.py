@@ -18,7 +18,7 @@ from infimum.io.ranges import numbers_of, shown
 from infimum.io.records import check_schema
 from infimum.io.replacing import write_bytes
 
-SCHEMA = "infimum/calibration/1"
+SCHEMA = "infimum/calibration/2"
 
 KEYS = ("key_high", "key_low")
 """The two arrays (n,): scores, and what their rounding lost."""
@@ -45,10 +45,10 @@ def read_calibration(path: Path) -> tuple[dict[str, Any], Array]:
         check_schema(about, SCHEMA)
         arrays = {name: numbers_of(about.pop(name, None), name) for name in KEYS}
     else:
-        found, metadata = read_safetensors(path)
+        stored, metadata = read_safetensors(path)
         about = parse_json(metadata.get("infimum", "null"), "its metadata")
         check_schema(about, SCHEMA)
-        arrays = {name: _vector(found.get(name), name) for name in KEYS}
+        arrays = {name: _vector(stored.get(name), name) for name in KEYS}
     check_seal({**about, **arrays})
     high, low = arrays["key_high"], arrays["key_low"]
     if missing := {"score", "n"} - about.keys():

@@ -10,12 +10,14 @@ import numpy as np
 from jaxtyping import Complex, Int
 
 from infimum._checks import Array, Real, check_labels, check_logits, check_positive, check_seed
+from infimum._streams import Stream
 from infimum.conformal._calibration import Calibration, check_draws
 from infimum.conformal._draws import Draws, uniform_draws
 from infimum.conformal._ranking import CHUNK, Ranked, ranked_rows
 from infimum.conformal._scores import RAPS, Score, keys
 from infimum.conformal._temperature import fit_temperature
 from infimum.errors import InputError
+from infimum.io.findings import Finding, note
 
 TUNING_SHARE = Fraction(1, 5)
 """Share of the calibration rows set aside when something must be tuned and no tuning rows are given."""
@@ -30,7 +32,7 @@ def calibrate(
     tuning: tuple[Array, Array] | None = None,
     seed: int = 0,
 ) -> Calibration:
-    """Calibrate on labelled inputs that the network was not trained on (METHOD §2).
+    """Calibrate on labelled inputs that the network was not trained on (docs/method.md §2).
 
     Parameters
     ----------
@@ -76,24 +78,24 @@ def calibrate(
     draws = None if isinstance(randomize, bool) else check_draws(randomize, n)
     randomized = score.has_random_form and (draws is not None or bool(np.any(randomize)))
 
-    notes: list[str] = []
+    findings: list[Finding] = []
     rows = np.arange(n)
     n_tuning = 0
     if temperature == "fit" or getattr(score, "k_reg", None) == "auto":
         if tuning is None:
             rows, aside = set_aside(n, seed)
             tuning = (logits[aside], labels[aside])
-            notes.append(f"{len(aside)} of the {n} calibration rows were set aside for tuning")
+            findings.append(note("set-aside-for-tuning", aside=len(aside), n=n))
         tuning_logits = check_logits(tuning[0], "tuning logits", n_classes)
         n_tuning = len(tuning_logits)
         tuning_labels = check_labels(tuning[1], n_tuning, n_classes, "tuning labels")
         if temperature == "fit":
-            temperature, note = fit_temperature(tuning_logits, tuning_labels)
-            notes += note
+            temperature, told = fit_temperature(tuning_logits, tuning_labels)
+            findings += told
         if isinstance(score, RAPS) and score.k_reg == "auto":
             score = RAPS(score.penalty, tune_k_reg(tuning_logits, tuning_labels))
     elif tuning is not None:
-        notes.append("the tuning rows were not used: neither k_reg nor the temperature was left to be tuned")
+        findings.append(note("tuning-unused"))
 
     u: Draws = 1
     if randomized:
@@ -107,7 +109,7 @@ def calibrate(
         randomize=randomized,
         seed=seed,
         n_tuning=n_tuning,
-        notes=tuple(notes),
+        findings=tuple(findings),
     )
 
 
@@ -150,7 +152,7 @@ def true_ranks(logits: Array, labels: Array) -> Int[np.ndarray, " n"]:
 
 
 def tune_k_reg(logits: Array, labels: Array) -> int:
-    """The ⌈0.9 (n+1)⌉-th smallest rank of the true label, at most the largest (METHOD §2).
+    """The ⌈0.9 (n+1)⌉-th smallest rank of the true label, at most the largest (docs/method.md §2).
 
     >>> tune_k_reg(np.array([[2.0, 1.0], [2.0, 1.0]]), np.array([0, 1]))
     2
@@ -164,6 +166,6 @@ def set_aside(n: int, seed: int) -> tuple[Array, Array]:
     """Row numbers kept for calibration, and those set aside for tuning: a seeded split, each in order."""
     if n < 4:
         raise InputError(f"calibration has {n} rows, too few to set some aside for tuning; pass tuning rows")
-    mixed = np.random.default_rng([seed, 0x7E57]).permutation(n)
+    mixed = Stream.TUNING_SPLIT.generator(seed).permutation(n)
     k = max(1, round(TUNING_SHARE * n))
     return np.sort(mixed[k:]), np.sort(mixed[:k])

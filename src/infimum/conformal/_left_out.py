@@ -39,6 +39,6 @@ def left_out_counts(calibration: Calibration, logits: Array, labels: Array) -> T
     draws = calibration.draws(len(logits), None, 0, "calibration")
     u = None if isinstance(draws, int | float) else draws[rows]
     inside = logits if len(rows) == len(logits) else logits[rows]
-    found = calibration.top_two(inside, u, stream="calibration")
-    own_below = (true_ranks(inside, labels[rows]) == 1) & (found.count_top > found.count_second)
-    return TopTwo(found.predicted, found.count_top - 1, found.count_second - ~own_below)
+    counts = calibration.top_two(inside, u, stream="calibration")
+    own_below = (true_ranks(inside, labels[rows]) == 1) & (counts.count_top > counts.count_second)
+    return TopTwo(counts.predicted, counts.count_top - 1, counts.count_second - ~own_below)

@@ -1,4 +1,4 @@
-"""The six nonconformity scores S(x, y) (METHOD §2), as keys whose order is exactly that of the scores.
+"""The six nonconformity scores S(x, y) (docs/method.md §2), as keys whose order is exactly that of the scores.
 
 Only the order of scores matters to conformal prediction, and probabilities lose it where a network is
 confident. Each score is therefore written as a sum `fixed + computed` of two float64 numbers that rises with

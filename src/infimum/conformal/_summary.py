@@ -1,6 +1,6 @@
 """λ from p-value counts, streaming: a histogram of counts holds the mean and its standard error, exactly.
 
-λ = (1/(n+1)) Σ_i G(s_i) with G(t) = Pr(S_(2)(X) > t) is a two-sample statistic (METHOD §3): its error has a
+λ = (1/(n+1)) Σ_i G(s_i) with G(t) = Pr(S_(2)(X) > t) is a two-sample statistic (docs/method.md §3): its error has a
 calibration part and a sampling part, and both are functions of how often each p-value count occurred. Memory
 is that of n + 2 numbers however many inputs are added, and two summaries add up to the summary of both.
 """
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from infimum._arrays import effective_number
 from infimum._checks import Array
 from infimum.conformal._calibration import TopTwo
 from infimum.conformal._success import Empty, Step, check_empty, level_table, never_singleton, step_fraction
@@ -142,11 +143,11 @@ class LambdaSummary:
                     f"weight and weight_squared must be 2 x {n_calibration + 2} numbers, none negative"
                 )
             check_empty(d["empty"])
-            made = LambdaSummary(n_calibration, step_fraction(d["step"]), d["empty"])
-            made.n, (made._weight, made._weight_squared) = n, counts
+            summary = LambdaSummary(n_calibration, step_fraction(d["step"]), d["empty"])
+            summary.n, (summary._weight, summary._weight_squared) = n, counts
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"not a summary of λ written by infimum: {error}") from error
-        return made
+        return summary
 
     @property
     def value(self) -> float:
@@ -167,15 +168,15 @@ class LambdaSummary:
 
     @property
     def effective_n(self) -> float:
-        """Kish's effective sample size (Σw)²/Σw²; the number of inputs when they are not weighted."""
-        return float(self._weight.sum() ** 2 / self._weight_squared.sum())
+        """Kish's effective number of inputs; how many there are when they are not weighted."""
+        return float(effective_number(self._weight.sum(), self._weight_squared.sum()))
 
     @property
     def sampling_error(self) -> float:
         """sd(λ(x))/√m, or its weighted form √Σw²(λ(x) − λ)² / Σw. One input alone: 1/2, the most there is."""
         squared, levels = self._weight_and_levels(self._weight_squared)
         weight, _ = self._weight_and_levels(self._weight)
-        effective = weight.sum() ** 2 / squared.sum()
+        effective = float(effective_number(weight.sum(), squared.sum()))
         if effective <= 1:
             return 0.5
         spread = (squared * (levels - self.value) ** 2).sum() / weight.sum() ** 2
@@ -222,7 +223,9 @@ class LambdaSummary:
 
 
 def calibration_error_of_difference(one: LambdaSummary, other: LambdaSummary) -> float:
-    """Standard error of the difference of two λ from the calibration that they share: sd(G₁ − G₂)/√n (METHOD §3).
+    """Standard error of the difference of two λ from the calibration that they share: sd(G₁ − G₂)/√n.
+
+    Source: docs/method.md §3.
 
     >>> summary = LambdaSummary(n_calibration=3)
     >>> summary.add(TopTwo(np.array([0, 1]), np.array([4, 4]), np.array([1, 2])))

@@ -16,6 +16,7 @@ from jaxtyping import Float, Int
 
 from infimum._checks import Array
 from infimum.conformal._ranking import CHUNK
+from infimum.io.findings import Finding, note
 
 LIMITS = (1e-2, 1e4)
 """Where the temperature is searched, in units of the median distance of a row's largest logit to its smallest.
@@ -29,7 +30,7 @@ SAME = 1e-250
 
 def fit_temperature(
     logits: Float[np.ndarray, "n K"], labels: Int[np.ndarray, " n"]
-) -> tuple[float, list[str]]:
+) -> tuple[float, list[Finding]]:
     """Temperature T > 0 that minimises the mean of −log softmax(z/T)_y, and a note where it is a limit of the search.
 
     >>> fit_temperature(np.array([[2000.0, 0.0]] * 4), np.array([0, 0, 0, 1]))[0].__round__(2)
@@ -39,7 +40,7 @@ def fit_temperature(
 
     distance = logits.max(axis=1).astype(np.float64) - logits.min(axis=1)
     if distance.max() < SAME:
-        return 1.0, ["the temperature is left at 1: in every tuning row all logits are equal"]
+        return 1.0, [note("temperature-undetermined")]
     spread = float(np.median(distance[distance >= SAME]))
 
     def slope(log_temperature: float) -> float:
@@ -47,22 +48,16 @@ def fit_temperature(
 
     low, high = (math.log(limit) for limit in LIMITS)
     if slope(low) <= 0:
-        return spread * LIMITS[0], [
-            f"the fitted temperature is its lower limit {spread * LIMITS[0]:.3g}: the label of every tuning row that "
-            "matters has the largest logit, so that the likelihood grows the nearer the temperature comes to 0"
-        ]
+        return spread * LIMITS[0], [note("temperature-at-lower-limit", temperature=spread * LIMITS[0])]
     if slope(high) >= 0:
-        return spread * LIMITS[1], [
-            f"the fitted temperature is its upper limit {spread * LIMITS[1]:.3g}: in the tuning rows the logits of the "
-            "labels are no larger than the others, so that the likelihood grows with the temperature"
-        ]
+        return spread * LIMITS[1], [note("temperature-at-upper-limit", temperature=spread * LIMITS[1])]
     return spread * math.exp(brentq(slope, low, high, xtol=1e-12, rtol=1e-12)), []
 
 
 def _slope(logits: Array, labels: Array, spread: float, beta: float) -> float:
     """Derivative of the mean loss in β, with the logits in units of `spread`; in chunks."""
     n, n_classes = logits.shape
-    found = np.empty(n)
+    slopes = np.empty(n)
     for start in range(0, n, size := max(1, CHUNK // n_classes)):
         rows = slice(start, start + size)
         a = logits[rows].astype(np.float64)
@@ -70,5 +65,5 @@ def _slope(logits: Array, labels: Array, spread: float, beta: float) -> float:
         a /= spread
         mass = np.exp(a * beta)
         mean = np.einsum("ij,ij->i", mass, a) / mass.sum(axis=1)
-        found[rows] = mean - np.take_along_axis(a, labels[rows, None], axis=1)[:, 0]
-    return float(found.mean())
+        slopes[rows] = mean - np.take_along_axis(a, labels[rows, None], axis=1)[:, 0]
+    return float(slopes.mean())

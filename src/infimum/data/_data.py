@@ -87,7 +87,8 @@ class BadInputs:
         """Note a bad input, or raise."""
         if not self.skip:
             raise InputError(
-                f"{name}: {problem}; mend or remove it, or leave such inputs out (skip_bad=True, --skip-bad)"
+                f"{name}: {problem}; mend or remove it, or leave such inputs out (skip_bad=True, "
+                "--network skip_bad=yes)"
             )
         self.names.append(f"{name}: {problem}")
 

@@ -153,6 +153,6 @@ def stack_images(images: list[Any], names: list[str]) -> Any:
         if image.shape != images[0].shape:
             raise InputError(
                 f"{name} has shape {image.shape} where {names[0]} has {images[0].shape}; "
-                "images of one batch need one size: set resize and crop (--resize, --crop)"
+                "images of one batch need one size: set resize and crop (--images resize=256,crop=224)"
             )
     return np.stack(images)

@@ -25,7 +25,7 @@ IMAGES = frozenset(["bmp", "gif", "jpeg", "jpg", "png", "ppm", "tif", "tiff", "w
 """Endings that an id column often leaves out. Others may be part of the id: v1.2."""
 
 
-class Labelled:
+class LabelledData:
     """Data with labels from elsewhere: an array (n,) by position, or a table by id. `labels=None` takes them away.
 
     `class_names` are those of the data where the table gave classes by these names.
@@ -96,17 +96,17 @@ class Labelled:
 def with_labels(data: Data, labels: Any) -> Data:
     """Data with labels from a CSV, an .npy file or an array; "none" drops the labels that the data have."""
     if isinstance(labels, str) and labels == "none":
-        return Labelled(data, None, "none", "none")
+        return LabelledData(data, None, "none", "none")
     if not isinstance(labels, str | Path):
         array = to_numpy(labels)
-        return Labelled(
+        return LabelledData(
             data, array, "labels", f"an array, sha256 {hashlib.sha256(array.tobytes()).hexdigest()}"
         )
     path = Path(labels)
     if read_bytes(path, 6) == b"\x93NUMPY":
-        return Labelled(data, map_npy(path), str(path), file_fingerprint(path))
+        return LabelledData(data, map_npy(path), str(path), file_fingerprint(path))
     labels, named = read_label_csv(path, data.class_names)
-    return Labelled(data, labels, str(path), file_fingerprint(path), data.class_names if named else None)
+    return LabelledData(data, labels, str(path), file_fingerprint(path), data.class_names if named else None)
 
 
 def read_label_csv(

@@ -3,9 +3,9 @@
 None is a guarantee: see `bounds` for those.
 """
 
+from infimum.bounds import Estimate
 from infimum.estimators._average_confidence import average_confidence, difference_of_confidences
 from infimum.estimators._calibrated_confidence import calibrated_confidence
-from infimum.estimators._estimate import Estimate
 from infimum.estimators._side_by_side import Estimates, estimate
 from infimum.estimators._success_level import recalibrated_success_level, success_level
 from infimum.estimators._thresholded_confidence import thresholded_confidence

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Int
 
-from infimum.estimators._estimate import Estimate, check_pair, made, mean, standard_error
+from infimum.bounds import Estimate
+from infimum.estimators._estimate import check_pair, estimate_of, mean, standard_error
 from infimum.estimators._scaling import Temperature, confidence, fitted
 from infimum.outputs._outputs import Outputs
 
@@ -23,14 +24,14 @@ def average_confidence(calibration: Outputs, operation: Outputs, *, seed: int = 
     """
     check_pair(calibration, operation, seed)
     temperature = fitted(calibration)
-    found = confidence(operation.logits, temperature.value)
-    value, slope = mean(found.largest, operation.weights), mean(found.slope, operation.weights)
+    sure = confidence(operation.logits, temperature.value)
+    value, slope = mean(sure.largest, operation.weights), mean(sure.slope, operation.weights)
 
     def refit(counts: Int[np.ndarray, " n"]) -> float:
         return min(1.0, max(0.0, value + slope * temperature.step(counts)))
 
-    error = standard_error(refit, len(calibration), found.largest, operation.weights, seed)
-    return made(value, error, "average_confidence", _about("mean largest probability", temperature))
+    error = standard_error(refit, len(calibration), sure.largest, operation.weights, seed)
+    return estimate_of(value, error, "average_confidence", _about("mean largest probability", temperature))
 
 
 def difference_of_confidences(calibration: Outputs, operation: Outputs, *, seed: int = 0) -> Estimate:
@@ -57,7 +58,7 @@ def difference_of_confidences(calibration: Outputs, operation: Outputs, *, seed:
 
     error = standard_error(refit, len(calibration), theirs.largest, operation.weights, seed)
     about = _about("accuracy of the calibration plus the difference of mean confidences", temperature)
-    return made(level + mean(surplus, None), error, "difference_of_confidences", about)
+    return estimate_of(level + mean(surplus, None), error, "difference_of_confidences", about)
 
 
 def _about(what: str, temperature: Temperature) -> str:

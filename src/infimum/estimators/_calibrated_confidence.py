@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from infimum.estimators._estimate import Estimate, check_pair
+from infimum.bounds import Estimate
+from infimum.estimators._estimate import check_pair
 from infimum.estimators._isotonic import recalibrated
 from infimum.estimators._scaling import confidence
 from infimum.outputs._outputs import Outputs

@@ -1,18 +1,19 @@
-"""What a label-free estimate is, and its standard error: a bootstrap of the calibration, a formula for the rest."""
+"""What label-free estimates share: their note, and the standard error, a bootstrap of the calibration and a formula."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from infimum._arrays import effective_number
 from infimum._checks import Array, check_seed
+from infimum._streams import Stream
+from infimum.bounds import Estimate
 from infimum.errors import InputError
-from infimum.io.ranges import Probability
-from infimum.io.records import Record
+from infimum.io.findings import Finding, note
 from infimum.outputs._outputs import Outputs, check_one_network
 
 REPLICATES = 200
@@ -26,20 +27,6 @@ NO_GUARANTEE = (
 )
 
 
-@dataclass(frozen=True)
-class Estimate(Record):
-    """An estimate of Success(f) in [0, 1] from unlabelled operation inputs. It is *not* a guarantee; `note` says why.
-
-    `standard_error` is what drawing other calibration and operation inputs would change. It knows nothing of a
-    bias of the method, nor of a shift between the two.
-    """
-
-    value: Probability
-    standard_error: Probability
-    method: str
-    note: str
-
-
 def check_pair(calibration: Outputs, operation: Outputs, seed: int) -> None:
     """Two labelled calibration rows or more, operation of the same network; InputError otherwise."""
     check_one_network(calibration, operation)
@@ -48,24 +35,19 @@ def check_pair(calibration: Outputs, operation: Outputs, seed: int) -> None:
         raise InputError("calibration has 1 row; at least 2 are needed, and some hundreds to say anything")
 
 
-def made(value: float, standard_error: float, method: str, about: str) -> Estimate:
+def estimate_of(value: float, standard_error: float, method: str, about: str) -> Estimate:
     """The estimate, its value kept in [0, 1]; the note says what it is and that it is no guarantee."""
-    return Estimate(min(1.0, max(0.0, value)), standard_error, method, f"{about}: {NO_GUARANTEE}")
+    return Estimate(min(1.0, max(0.0, value)), method, f"{about}: {NO_GUARANTEE}", standard_error)
 
 
-def few_wrong(correct: Bool[np.ndarray, " n"]) -> str | None:
-    """What to know of standard errors where hardly any calibration row is wrong; None where enough are.
+def few_wrong(correct: Bool[np.ndarray, " n"]) -> Finding | None:
+    """A note on standard errors where hardly any calibration row is wrong; None where enough are.
 
-    >>> few_wrong(np.array([True, True, False]))
-    'only 1 of the 3 calibration rows are wrong: the standard errors of estimates of the accuracy are too small'
+    >>> few_wrong(np.array([True, True, False])).data
+    {'wrong': 1, 'n': 3}
     """
     wrong = int((~correct).sum())
-    if wrong >= FEW_WRONG:
-        return None
-    return (
-        f"only {wrong} of the {len(correct)} calibration rows are wrong: the standard errors of estimates of the "
-        "accuracy are too small"
-    )
+    return None if wrong >= FEW_WRONG else note("few-wrong", wrong=wrong, n=len(correct))
 
 
 def mean(values: Array, weights: Array | None) -> float:
@@ -80,7 +62,7 @@ def operation_error(values: Array, weights: Array | None, squared: Array | None 
     """
     w = np.ones(len(values)) if weights is None else weights
     squared = w**2 if squared is None else squared
-    effective = float(w.sum() ** 2 / squared.sum())
+    effective = float(effective_number(w.sum(), squared.sum()))
     if effective <= 1 + 1e-12:
         return 0.5
     spread = (squared * (values - np.average(values, weights=w)) ** 2).sum() / w.sum() ** 2
@@ -101,6 +83,6 @@ def standard_error(
     rows). Given the fit, the estimate is a mean of `values` (m,) over the operation, whose bootstrap standard
     error has a closed form: no need to draw a million rows 200 times.
     """
-    rng = np.random.default_rng([seed, 0xB007])
+    rng = Stream.BOOTSTRAP.generator(seed)
     replicates = [refit(np.bincount(rng.integers(n, size=n), minlength=n)) for _ in range(REPLICATES)]
     return math.hypot(float(np.std(replicates, ddof=1)), operation_error(values, weights, squared))

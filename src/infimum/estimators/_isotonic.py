@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from infimum._checks import Array
-from infimum.estimators._estimate import Estimate, made, mean, standard_error
+from infimum.bounds import Estimate
+from infimum.estimators._estimate import estimate_of, mean, standard_error
 
 
 def recalibrated(
@@ -41,7 +42,7 @@ def recalibrated(
         return float(share @ isotonic_values(group, correct, counts))
 
     error = standard_error(refit, len(scores), levels, weights, seed, squared)
-    return made(mean(levels, weights), error, method, about)
+    return estimate_of(mean(levels, weights), error, method, about)
 
 
 def isotonic_values(

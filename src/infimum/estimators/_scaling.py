@@ -41,7 +41,7 @@ def confidence(logits: Float[np.ndarray, "n K"], temperature: float = 1.0) -> Co
     (0.75, 0.562335)
     """
     n, n_classes = logits.shape
-    found = Confidence(*(np.empty(n) for _ in Confidence._fields))
+    of_rows = Confidence(*(np.empty(n) for _ in Confidence._fields))
     for start in range(0, n, size := max(1, CHUNK // n_classes)):
         rows = slice(start, start + size)
         a, mass = _relative(logits[rows], temperature)
@@ -49,10 +49,10 @@ def confidence(logits: Float[np.ndarray, "n K"], temperature: float = 1.0) -> Co
         others = mass.sum(axis=1)
         largest = 1.0 / (1.0 + others)
         mean_a = np.einsum("ij,ij->i", mass, a) * largest
-        found.others[rows], found.largest[rows] = others, largest
-        found.entropy[rows] = np.log1p(others) - mean_a / temperature
-        found.slope[rows] = -largest * mean_a
-    return found
+        of_rows.others[rows], of_rows.largest[rows] = others, largest
+        of_rows.entropy[rows] = np.log1p(others) - mean_a / temperature
+        of_rows.slope[rows] = -largest * mean_a
+    return of_rows
 
 
 class Temperature(NamedTuple):
@@ -84,7 +84,7 @@ def fitted(calibration: Outputs) -> Temperature:
         mean_a = (p * a).sum(axis=1)
         score[rows] = mean_a - np.take_along_axis(a, labels[rows, None], axis=1)[:, 0]
         curvature[rows] = (p * (a - mean_a[:, None]) ** 2).sum(axis=1)
-    return Temperature(value, score, curvature, tuple(notes))
+    return Temperature(value, score, curvature, tuple(map(str, notes)))
 
 
 def _relative(logits: Array, temperature: float) -> tuple[Array, Array]:

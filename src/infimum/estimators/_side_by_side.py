@@ -5,22 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from infimum.assessment._caveats import FEW, not_alike, saturation
-from infimum.assessment._identity_caveats import belonging, copies_left_out, refuted_ids
+from infimum.bounds import Estimate
 from infimum.estimators._average_confidence import average_confidence, difference_of_confidences
 from infimum.estimators._calibrated_confidence import calibrated_confidence
-from infimum.estimators._estimate import Estimate, check_pair, few_wrong
+from infimum.estimators._estimate import check_pair, few_wrong
 from infimum.estimators._success_level import recalibrated_success_level, success_level
 from infimum.estimators._thresholded_confidence import thresholded_confidence
+from infimum.identity.findings import belonging, copies_left_out, ids_refuted
 from infimum.identity.labelled_sets import without_copies
 from infimum.identity.membership import Membership
 from infimum.io.faces import Shown
+from infimum.io.findings import Finding, those, warning
 from infimum.io.provenance import made_with
 from infimum.io.ranges import Count, Probability
 from infimum.io.records import Document
+from infimum.outputs._findings import few_operation, saturation
 from infimum.outputs._outputs import Outputs
 from infimum.shift import Exchangeability
 from infimum.shift._exchangeability import exchangeability_of_others
+from infimum.shift._findings import not_alike
 
 
 @dataclass(frozen=True)
@@ -30,14 +33,14 @@ class Estimates(Document, Shown):
     `accuracy`: the (weighted) share of correct operation inputs, None without labels.
     """
 
-    SCHEMA = "infimum/estimates/1"
+    SCHEMA = "infimum/estimates/2"
 
     estimates: tuple[Estimate, ...]
     accuracy: Probability | None
     n_calibration: Count
     n_operation: Count
     exchangeability: Exchangeability | None
-    warnings: tuple[str, ...]
+    findings: tuple[Finding, ...]
     provenance: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,7 +70,7 @@ def estimate(calibration: Outputs, operation: Outputs, *, seed: int = 0) -> Esti
     who = Membership([calibration])
     who.among(operation)
     who.compare(operation)
-    made = (
+    estimates = (
         success_level(calibration, operation, seed=seed),
         recalibrated_success_level(calibration, operation, seed=seed),
         calibrated_confidence(calibration, operation, seed=seed),
@@ -77,23 +80,23 @@ def estimate(calibration: Outputs, operation: Outputs, *, seed: int = 0) -> Esti
         thresholded_confidence(calibration, operation, by="negative_entropy", seed=seed),
     )
     alike = exchangeability_of_others(calibration, operation, seed=seed)
-    warnings = (
+    findings = (
         not_alike(alike),
         *belonging(who.found, len(operation)),
         copies_left_out("calibration", copies, len(calibration)),
-        refuted_ids(refuted, "calibration rows", "another"),
+        ids_refuted(refuted, "calibration rows", "another"),
         few_wrong(calibration.correct),
-        f"only {len(operation)} operation inputs" if len(operation) < FEW else None,
-        "the calibration's weights are not used" if calibration.weights is not None else None,
+        few_operation(len(operation)),
+        warning("calibration-weights-unused") if calibration.weights is not None else None,
         saturation("calibration", calibration.saturated, len(calibration)),
         saturation("operation", operation.saturated, len(operation)),
     )
     return Estimates(
-        estimates=made,
+        estimates=estimates,
         accuracy=None if operation.labels is None else operation.accuracy,
         n_calibration=len(calibration),
         n_operation=len(operation),
         exchangeability=alike,
-        warnings=tuple(warning for warning in warnings if warning is not None),
+        findings=those(findings),
         provenance=made_with(seed),
     )

@@ -8,9 +8,10 @@ import numpy as np
 from jaxtyping import Float
 
 from infimum._checks import Array
+from infimum.bounds import Estimate
 from infimum.conformal import Calibration, LambdaSummary, Score, calibrate
 from infimum.conformal._left_out import calibration_rows, left_out_counts
-from infimum.estimators._estimate import Estimate, check_pair, few_wrong, made
+from infimum.estimators._estimate import check_pair, estimate_of, few_wrong
 from infimum.estimators._isotonic import recalibrated
 from infimum.outputs._outputs import Outputs
 
@@ -21,7 +22,7 @@ def success_level(
     """λ: the mean success level λ(x) = 1 − p_(2)(x) of the operation inputs (Scheerer et al., Algorithm 1).
 
     `calibration` labelled; `score` as in `calibrate` (RAPS). On real networks λ is mostly above Success(f). Its
-    standard error has a closed form (METHOD §3). Raises InputError where the two do not fit together.
+    standard error has a closed form (docs/method.md §3). Raises InputError where the two do not fit together.
 
     >>> import numpy as np
     >>> z = 3 * np.eye(3)[np.arange(90) % 3]
@@ -32,7 +33,7 @@ def success_level(
     conformal = calibrate(calibration.logits, calibration.known_labels, score, seed=seed)
     summary = LambdaSummary(conformal.n)
     summary.add(conformal.top_two(operation.logits), operation.weights)
-    return made(
+    return estimate_of(
         summary.value,
         summary.standard_error().total,
         "success_level",
@@ -43,7 +44,7 @@ def success_level(
 def recalibrated_success_level(
     calibration: Outputs, operation: Outputs, *, score: Score | None = None, seed: int = 0
 ) -> Estimate:
-    """λ recalibrated: the mean over operation of the isotonic regression of correctness on λ(x) (METHOD §5).
+    """λ recalibrated: the mean over operation of the isotonic regression of correctness on λ(x) (docs/method.md §5).
 
     The λ(x) of a labelled row is taken by leaving its own score out of the calibration, so that it means the
     same as that of an operation input. With the score left in, a wrong row's runner-up p-value would be one
@@ -75,7 +76,7 @@ def recalibrated_lambda(
     n, correct = conformal.n, labelled.correct[calibration_rows(conformal, len(labelled))]
     weight, squared = summary.by_count
     counts = np.flatnonzero(weight)
-    found = recalibrated(
+    estimate = recalibrated(
         left_out_ranks(conformal, labelled),
         correct,
         (n + 1 - counts) / n,
@@ -86,7 +87,7 @@ def recalibrated_lambda(
         squared[counts],
     )
     few = few_wrong(correct)
-    return found if few is None else replace(found, note=f"{found.note}; {few}")
+    return estimate if few is None else replace(estimate, note=f"{estimate.note}; {few}")
 
 
 def left_out_ranks(conformal: Calibration, labelled: Outputs) -> Float[np.ndarray, " n"]:

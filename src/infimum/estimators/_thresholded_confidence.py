@@ -8,8 +8,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from infimum._checks import Array
+from infimum.bounds import Estimate
 from infimum.errors import InputError
-from infimum.estimators._estimate import Estimate, check_pair, made, standard_error
+from infimum.estimators._estimate import check_pair, estimate_of, standard_error
 from infimum.estimators._scaling import Confidence, confidence, fitted
 from infimum.outputs._outputs import Outputs
 
@@ -54,7 +55,7 @@ def thresholded_confidence(
 
     error = standard_error(refit, len(ours), above.astype(np.float64), operation.weights, seed)
     name = by.replace("_", " ")
-    return made(
+    return estimate_of(
         float(np.average(above, weights=weights)),
         error,
         f"atc_{by}",
@@ -71,5 +72,5 @@ def threshold(
     return float(scores[passes.argmax()]) if passes.any() else np.inf
 
 
-def _score(found: Confidence, by: By) -> Array:
-    return -found.others if by == "max_probability" else -found.entropy
+def _score(sure: Confidence, by: By) -> Array:
+    return -sure.others if by == "max_probability" else -sure.entropy

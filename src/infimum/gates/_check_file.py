@@ -28,7 +28,7 @@ WHOLE: Kind = (int,)
 
 KIND_WORDS = {TEXT: "text", NUMBER: "a number", WHOLE: "a whole number"}
 
-TOP: dict[str, Kind | None] = {"out": TEXT, "junit": TEXT, "method": None, "network": None}
+TOP: dict[str, Kind | None] = {"out": TEXT, "junit": TEXT, "ignore": None, "method": None, "network": None}
 
 NETWORK: dict[str, Kind | None] = {
     "name": TEXT,
@@ -89,6 +89,7 @@ class CheckFile:
 
     networks: tuple[NetworkEntry, ...]
     method: Mapping[str, Any] = field(default_factory=dict)
+    ignore: frozenset[str] = frozenset()
     out: Path | None = None
     junit: Path | None = None
 
@@ -138,7 +139,14 @@ def load_check_file(path: str | Path) -> CheckFile:
                 f"{path}: the baseline of {entry.name!r} lies where its new assessment is written; keep the released "
                 "one elsewhere"
             )
-    return CheckFile(networks, method, out, junit)
+    return CheckFile(networks, method, _codes(document.get("ignore", []), path), out, junit)
+
+
+def _codes(given: Any, path: Path) -> frozenset[str]:
+    """Codes of findings that are not to be told; whether there are such, the command says."""
+    if not isinstance(given, list) or not all(isinstance(code, str) for code in given):
+        raise InputError(f'{path}: ignore must be a list of codes, as ["not-alike"], not {_shown(given)}')
+    return frozenset(given)
 
 
 def _entry(entry: dict[str, Any], number: int, folder: Path, path: Path) -> NetworkEntry:

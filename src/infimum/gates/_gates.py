@@ -5,21 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from infimum._checks import Real, exact_fraction
-from infimum._rounding import floor4, percent, unrounded
+from infimum._rounding import percent
 from infimum.assessment._results import Assessment
 from infimum.bounds import Bound
-from infimum.bounds._clopper_pearson import binomial_lower, labels_needed, successes_needed, successes_of
+from infimum.bounds._clopper_pearson import binomial_lower, labels_needed, successes_needed
+from infimum.bounds._label_errors import LabelErrors
 from infimum.comparison._inputs import hashes
 from infimum.errors import InputError
+from infimum.io.findings import Finding, note
 from infimum.io.records import Record
-from infimum.report.wording import alike, named
 
 BINOMIAL = "clopper_pearson"
-
-LABEL_ANEW = (
-    "every bound holds for inputs like the labelled ones: look for a difference in preprocessing; else label a random "
-    "sample of the operation and certify on that"
-)
 
 OFTEN = 0.1
 """A gate that fails more often than this for a network as good as the released one is said to be too tight."""
@@ -27,12 +23,22 @@ OFTEN = 0.1
 
 @dataclass(frozen=True)
 class Gate(Record):
-    """What was asked, whether it holds, why, and what a reader should know besides."""
+    """What was asked, whether it holds, why (`said`), and what a reader should know besides (`beside`)."""
 
     name: str
     passed: bool
-    message: str
-    notes: tuple[str, ...] = ()
+    said: Finding
+    beside: tuple[Finding, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """Why, as a sentence."""
+        return str(self.said)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know besides, a sentence each."""
+        return tuple(map(str, self.beside))
 
 
 def gates_of(
@@ -58,17 +64,20 @@ def target_gate(a: Assessment) -> Gate | None:
     """
     if a.target is None:
         return None
-    bound = a.certified[0]
-    said = (
-        f"at least {floor4(bound.value)} with {percent(bound.confidence)} confidence ({named(bound.method)}, "
-        f"{bound.n:,} labelled inputs)"
+    bound, met = a.judge, a.target.met
+    said = note(
+        "target-gate",
+        bound=bound.value,
+        confidence=bound.confidence,
+        method=bound.method,
+        n=bound.n,
+        target=a.target.value,
+        passed=met,
+        contradicted=a.contradicted,
     )
-    if a.target.met:
-        return Gate("target", True, f"{said}, {unrounded(a.target.value)} was asked for{_if_alike(a)}")
-    message = f"{said}, but {unrounded(a.target.value)} was asked for"
     # Only Clopper–Pearson's says how many were right.
-    help_ = (what_would_do(bound, a.target.value),) if bound.method == BINOMIAL else ()
-    return Gate("target", False, message, help_)
+    helps = not met and bound.method == BINOMIAL
+    return Gate("target", met, said, (labels_that_would_do(bound, a.target.value),) if helps else ())
 
 
 def baseline_gate(a: Assessment, released: Assessment, tolerance: Real) -> Gate:
@@ -83,7 +92,7 @@ def baseline_gate(a: Assessment, released: Assessment, tolerance: Real) -> Gate:
     Raises InputError where the two bounds are not of the same method and confidence.
     """
     allowed = float(exact_fraction(tolerance, "tolerance", inside=False))
-    new, old = a.certified[0], released.certified[0]
+    new, old = a.judge, released.judge
     if (new.method, new.confidence) != (old.method, old.confidence):
         raise InputError(
             f"the released bound is {old.method} at {percent(old.confidence)}, this one {new.method} at "
@@ -91,29 +100,26 @@ def baseline_gate(a: Assessment, released: Assessment, tolerance: Real) -> Gate:
         )
     least = old.value - allowed
     passed = new.value >= least
-    message = (
-        f"at least {floor4(new.value)} ({new.n:,} labelled inputs); released: {floor4(old.value)} ({old.n:,}), "
-        f"which may fall by {unrounded(allowed)}{_if_alike(a) if passed else ''}"
+    said = note(
+        "baseline-gate",
+        bound=new.value,
+        n=new.n,
+        released=old.value,
+        n_released=old.n,
+        tolerance=allowed,
+        passed=passed,
+        contradicted=a.contradicted,
     )
-    notes = []
+    beside = []
     binomial = old.method == BINOMIAL and not label_error_share(old) and not label_error_share(new)
     chance = false_alarm(old, new.n, allowed) if binomial else None
     if chance is not None and (not passed or chance > OFTEN):
-        notes.append(
-            f"a network exactly as accurate as the released one was measured would fail this gate in {chance:.0%} of "
-            f"the draws of {new.n:,} labelled inputs"
-            + ("; allow a larger tolerance, or label more" if chance > OFTEN else "")
-        )
+        beside.append(note("false-alarm", chance=chance, n=new.n, often=chance > OFTEN))
     if not passed:
-        notes.append(
-            "a lower bound alone does not show that the network is worse: compare the two on one data set"
-        )
+        beside.append(note("lower-is-not-worse"))
     if _same_labels(a, released):
-        notes.append(
-            "the labelled inputs may be those of the released assessment (equal labels or ids): a bound holds only if "
-            "they did not serve to choose between versions; draw new ones from time to time"
-        )
-    return Gate("baseline", passed, message, tuple(notes))
+        beside.append(note("labels-of-the-release"))
+    return Gate("baseline", passed, said, tuple(beside))
 
 
 def alike_gate(a: Assessment) -> Gate:
@@ -130,18 +136,26 @@ def alike_gate(a: Assessment) -> Gate:
             "the assessment has no test of whether calibration and operation are alike: it was not asked for, or every "
             "operation input is a labelled row too"
         )
-    message, measured, passed = alike(found).rstrip("."), a.measured, not a.contradicted
+    measured, passed = a.measured, not a.contradicted
+    of_labels = {}
     if measured is not None and measured.rejected:
-        message += (
-            f"; but the accuracy of the operation ({measured.operation:.4f}) is below that of the labelled inputs "
-            f"({measured.labelled:.4f}, p {measured.p_in_words})"
-        )
-    return Gate("alike", passed, message, () if passed else (LABEL_ANEW,))
-
-
-def _if_alike(a: Assessment) -> str:
-    against = "; this holds only if labelled and operational inputs are alike, which a test REJECTS"
-    return against if a.contradicted else ""
+        of_labels = {
+            "operation": measured.operation,
+            "labelled": measured.labelled,
+            "p_of_accuracies": measured.p_value,
+        }
+    said = note(
+        "alike-gate",
+        p_value=found.p_value,
+        auc=found.auc,
+        distance=found.distance,
+        permutations=found.permutations,
+        rejected=found.rejected,
+        n_calibration=found.n_calibration,
+        n_operation=found.n_operation,
+        **of_labels,
+    )
+    return Gate("alike", passed, said, () if passed else (note("label-anew"),))
 
 
 def false_alarm(released: Bound, n: int, tolerance: float) -> float:
@@ -154,24 +168,24 @@ def false_alarm(released: Bound, n: int, tolerance: float) -> float:
     needed = successes_needed(released.value - tolerance, n, 1.0 - released.confidence)
     if needed is None:
         return 1.0
-    return float(binom.cdf(needed - 1, n, successes_of(released) / released.n))
+    return float(binom.cdf(needed - 1, n, _right(released) / released.n))
 
 
-def what_would_do(bound: Bound, at_least: float) -> str:
-    """How many labels a Clopper–Pearson bound would need, at the accuracy measured or without errors."""
-    right = successes_of(bound)
-    accuracy, wrong = right / bound.n, bound.n - right
-    seen = f"{wrong:,} of {bound.n:,} labelled inputs were wrong (accuracy {floor4(accuracy)})"
-    cost = label_error_share(bound)
-    if cost:
-        seen += f", and labels may be wrong, which costs {cost:.4g} as long as that share of them may be"
-        at_least = min(1.0, at_least + cost)
-    needed = labels_needed(at_least, accuracy, bound.confidence)
-    if accuracy <= at_least:
-        return f"{seen}: that is not above {unrounded(at_least)}, so more labels alone will not help"
-    if needed is None:
-        return f"{seen}: the accuracy is too near {unrounded(at_least)} for any number of labels to tell"
-    return f"{seen}: about {needed:,} labels would be needed at this accuracy"
+def labels_that_would_do(bound: Bound, at_least: float) -> Finding:
+    """How many labels a Clopper–Pearson bound would need at the accuracy measured."""
+    right = _right(bound)
+    accuracy, cost = right / bound.n, label_error_share(bound)
+    at_least = min(1.0, at_least + cost)
+    return note(
+        "labels-that-would-do",
+        wrong=bound.n - right,
+        n=bound.n,
+        accuracy=accuracy,
+        at_least=at_least,
+        needed=labels_needed(at_least, accuracy, bound.confidence),
+        cost=cost,
+        above=accuracy > at_least,
+    )
 
 
 def fewest_without_errors(bound: Bound, at_least: float) -> int | None:
@@ -182,25 +196,32 @@ def fewest_without_errors(bound: Bound, at_least: float) -> int | None:
     >>> fewest_without_errors(clopper_pearson(np.ones(100, dtype=bool), label_errors=5), 0.9)
     103
     """
-    count, rate = (bound.details.get(name, 0) for name in ("label_errors", "label_error_rate"))
-    wanted, miss = at_least + float(rate), 1.0 - bound.confidence
+    errors = LabelErrors.behind(bound)
+    count, wanted, miss = errors.count, at_least + errors.rate, 1.0 - bound.confidence
     low = labels_needed(wanted, 1.0, bound.confidence)
     if low is None or not count:
         return low
-    high = low + int(count)
-    while float(binomial_lower(high - int(count), high, miss)) < wanted:
+    high = low + count
+    while float(binomial_lower(high - count, high, miss)) < wanted:
         low, high = high, 2 * high
     while low < high:  # the bound of n − j right of n grows with n
         middle = (low + high) // 2
-        enough = float(binomial_lower(middle - int(count), middle, miss)) >= wanted
+        enough = float(binomial_lower(middle - count, middle, miss)) >= wanted
         low, high = (low, middle) if enough else (middle + 1, high)
     return high
 
 
 def label_error_share(bound: Bound) -> float:
     """The share of labels that may be wrong, which more labels do not make smaller."""
-    count, rate = (bound.details.get(name, 0) for name in ("label_errors", "label_error_rate"))
-    return float(rate) + int(count) / bound.n
+    errors = LabelErrors.behind(bound)
+    return errors.rate + errors.count / bound.n
+
+
+def _right(bound: Bound) -> int:
+    """How many of its labelled inputs were right; InputError for a bound that was not made of their number."""
+    if bound.successes is None:
+        raise InputError(f"the {bound.method} bound does not say how many of its {bound.n} inputs were right")
+    return bound.successes
 
 
 def _same_labels(a: Assessment, b: Assessment) -> bool:

@@ -29,9 +29,9 @@ class ConformalReliability(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         A classifier with `predict_proba`. Fitted already and wrapped in `sklearn.frozen.FrozenEstimator`: `fit`
         only calibrates, on all rows it is given, which must be unseen by training. Otherwise a clone is fitted
         to one part of the rows and calibrated on the other.
-    nonconformity
-        Nonconformity score by name. The default "lac" has no random form, so that the level of an input does not
-        depend on the rows beside it.
+    conformity_score
+        Score by name, under MAPIE's name of it: `score` is a method of every classifier. The default "lac"
+        has no random form, so that the level of an input does not depend on the rows beside it.
     calibration_size
         Share of the rows to calibrate on, in (0, 1), where the estimator is not frozen; the split is stratified.
     confidence
@@ -67,13 +67,13 @@ class ConformalReliability(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self,
         estimator: Any = None,
         *,
-        nonconformity: str = "lac",
+        conformity_score: str = "lac",
         calibration_size: float = 0.25,
         confidence: float = 0.95,
         random_state: int = 0,
     ) -> None:
         self.estimator = estimator
-        self.nonconformity = nonconformity
+        self.conformity_score = conformity_score
         self.calibration_size = calibration_size
         self.confidence = confidence
         self.random_state = random_state
@@ -96,7 +96,7 @@ class ConformalReliability(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             self.n_features_in_ = self.estimator_.n_features_in_
         logits = self._logits(rows)
         index = self._index(labels, len(logits))
-        score = score_named(self.nonconformity)
+        score = score_named(self.conformity_score)
         self.calibration_ = calibrate(logits, index, score=score, seed=self.random_state)
         self.certified_ = clopper_pearson(logits.argmax(axis=1) == index, self.confidence)
         return self

@@ -33,13 +33,60 @@ def register(kind: type, face: Face) -> None:
 def face_of(result: object) -> Face:
     """What is shown of this result."""
     if type(result) not in _FACES:
-        for name in REPORTS:
-            importlib.import_module(name)
+        _load()
     return _FACES[type(result)]
 
 
+def _load() -> None:
+    for name in REPORTS:
+        importlib.import_module(name)
+
+
+class Words(NamedTuple):
+    """What is said of a finding, and of the codes of those that were asked to be ignored."""
+
+    said: Callable[[Any], str]
+    ignored: Callable[[tuple[str, ...]], str]
+
+
+_WORDS: list[Words] = []
+
+
+def register_words(words: Words) -> None:
+    """From now on, findings are put into words so."""
+    _WORDS[:] = [words]
+
+
+def words() -> Words:
+    """How findings are put into words."""
+    if not _WORDS:
+        _load()
+    return _WORDS[0]
+
+
 class Shown:
-    """A result that a person can read."""
+    """A result that a person can read; its `findings` are codes, `warnings` and `notes` are their sentences."""
+
+    findings: tuple[Any, ...]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What may be wrong, a sentence each; of what was asked to be ignored only that it was found, in the last."""
+        said = self._said("warning")
+        return (*said, words().ignored(self.ignored)) if self.ignored else said
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How things were done, a sentence each; what was asked to be ignored is left out."""
+        return self._said("note")
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Codes of what was found and asked to be ignored."""
+        return tuple(dict.fromkeys(f.code for f in self.findings if f.ignored))
+
+    def _said(self, level: str) -> tuple[str, ...]:
+        return tuple(words().said(f) for f in self.findings if f.level == level and not f.ignored)
 
     def summary(self) -> str:
         """What a person should read, for the terminal: figures, what they are, and every warning."""

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import UInt64
 
 from infimum._checks import Array
+from infimum._streams import Stream
 
 
 def row_hashes(rows: Array) -> UInt64[np.ndarray, " n"]:
@@ -24,7 +25,7 @@ def row_hashes(rows: Array) -> UInt64[np.ndarray, " n"]:
     if rows.ndim == 1:
         text = np.ascontiguousarray(rows.astype(str))
         rows = text.view(np.uint32).reshape(len(text), -1)  # zeros behind a short text add nothing
-    odd = np.random.default_rng(0x0DD).integers(2**63, size=rows.shape[1], dtype=np.uint64) * np.uint64(2)
+    odd = Stream.HASH.fixed().integers(2**63, size=rows.shape[1], dtype=np.uint64) * np.uint64(2)
     odd = odd + np.uint64(1)
     hashes = np.empty(len(rows), dtype=np.uint64)
     for start in range(0, len(rows), size := max(1, 2**16 // rows.shape[1])):

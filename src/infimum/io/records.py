@@ -26,9 +26,9 @@ class Record:
     """Base of frozen dataclasses that are checked by their annotations and go to JSON and back.
 
     >>> from infimum.assessment._results import Success
-    >>> Success.from_dict(Success(0.5, 10).to_dict())
-    Success(value=0.5, n=10)
-    >>> Success(7.5, 10)
+    >>> Success.from_dict(Success(0.5, 10, 5).to_dict())
+    Success(value=0.5, n=10, correct=5)
+    >>> Success(7.5, 10, 5)
     Traceback (most recent call last):
     infimum.errors.InputError: Success.value must be from 0 to 1, not 7.5
     """

@@ -21,7 +21,7 @@ from infimum.manifold._options import (
     Tree,
 )
 from infimum.manifold._sampling import RunningLambda, SampledLambda, sample_lambda
-from infimum.manifold._selection import Candidate, Selection, select_manifold
+from infimum.manifold._selection import Candidate, ManifoldChoice, select_manifold
 from infimum.manifold._stopping import Sampling, Stopping
 from infimum.manifold._tree import fit_tree
 
@@ -39,6 +39,7 @@ __all__ = [
     "Kernel",
     "KernelLaw",
     "Manifold",
+    "ManifoldChoice",
     "ManifoldFit",
     "ManifoldKind",
     "Neighbors",
@@ -47,7 +48,6 @@ __all__ = [
     "RunningLambda",
     "SampledLambda",
     "Sampling",
-    "Selection",
     "Stopping",
     "Tree",
     "choose_bandwidth",

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from infimum._checks import Array
+from infimum._streams import branched
 
 BITS = 32
 
@@ -43,8 +44,7 @@ def even_points(n: int, width: int, rng: np.random.Generator) -> EvenPoints:
     from scipy.special import ndtri
     from scipy.stats import qmc
 
-    seed = int(rng.integers(2**63))
-    points = qmc.Sobol(width + 2, scramble=True, bits=BITS, rng=np.random.default_rng(seed))
+    points = qmc.Sobol(width + 2, scramble=True, bits=BITS, rng=branched(rng))
     cube = points.random_base2(n.bit_length() - 1) if n & (n - 1) == 0 else points.random(n)
     cube += 2.0 ** -(BITS + 1)  # the middle of each cell: 0 would be an infinite normal
     return EvenPoints(cube[:, 0], ndtri(cube[:, 2:]), cube[:, 1])

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from infimum._arrays import effective_number
 from infimum._checks import Array, check_matrix, check_seed
+from infimum._streams import Stream
 from infimum.conformal import Calibration, LambdaSummary
 from infimum.conformal._summary import calibration_error_of_difference
 from infimum.errors import InputError
@@ -102,7 +104,7 @@ def fidelity(
         if not weights.any():
             raise InputError("the weights of the features held out are all 0")
         real, weights = real[weights > 0], weights[weights > 0]
-    rng = np.random.default_rng(np.random.SeedSequence(check_seed(seed), spawn_key=(0xF1D,)))
+    rng = Stream.FIDELITY.generator(check_seed(seed))
     law = manifold.push_forward(head) if isinstance(head, Head) else manifold
     summaries = LambdaSummary(calibration.n), LambdaSummary(calibration.n)
     summaries[1].add(calibration.top_two(real), weights)
@@ -178,6 +180,6 @@ def _auc(samples: Array, real: Array, seed: int, weights: Array | None) -> tuple
         params={"logisticregression__sample_weight": weight},
     )
     # Mann and Whitney: the variance of the AUC of two samples of one law; b by Kish's number.
-    effective = b**2 / (ours**2).sum()
+    effective = float(effective_number(b, (ours**2).sum()))
     error = math.sqrt((a + effective + 1) / (12 * a * effective))
     return float(roc_auc_score(is_sample, scores, sample_weight=weight)), error

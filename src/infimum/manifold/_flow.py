@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from infimum._checks import Array, check_matrix, check_predicted, check_seed
+from infimum._streams import Stream
 from infimum.errors import InputError, MissingExtraError
 from infimum.head import Head
 from infimum.manifold._even import even_points
@@ -104,7 +105,7 @@ def fit_flow(features: Array, predicted: Array, seed: int = 0, epochs: int = EPO
     torch, zuko = _packages()
     standard = torch.from_numpy((x[:, live] / scale[live]).astype(np.float32))
     given = _one_hot(part, len(classes))
-    order = np.random.default_rng([check_seed(seed), 0xF1]).permutation(len(x))
+    order = Stream.FLOW_ORDER.generator(check_seed(seed)).permutation(len(x))
     held, kept = (torch.from_numpy(rows) for rows in np.split(order, [len(x) // 10]))
     with torch.random.fork_rng(devices=[]):  # leaves the caller's random state alone
         torch.manual_seed(seed)

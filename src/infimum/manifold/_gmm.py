@@ -2,7 +2,7 @@
 
 EM starts from the classes' weights, means *and* precisions together. Given the means alone, scikit-learn takes
 the other two from a k-means of its own whose components are numbered otherwise; EM then collapses to a few live
-components and samples fall between the classes (METHOD §4).
+components and samples fall between the classes (docs/method.md §4).
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class GaussianMixtureLaw:
         return samples, points.u
 
     def push_forward(self, head: Head) -> GaussianMixtureLaw:
-        """Exactly Σ_k weight_k N(W mean_k + b, W Σ_k Wᵀ) (METHOD §4)."""
+        """Exactly Σ_k weight_k N(W mean_k + b, W Σ_k Wᵀ) (docs/method.md §4)."""
         factors = [
             square_root((factor[:, None] * head.weight.T) if factor.ndim == 1 else factor @ head.weight.T)
             for factor in self.factors

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from infimum._checks import Array
+from infimum._streams import Stream
 from infimum.conformal import Calibration
 from infimum.errors import InputError
 from infimum.head import AnyHead
@@ -57,7 +58,7 @@ def held_out_fidelity(
     full_em = first.name == "gmm" and first.covariance in ("full", "tied") and first.n_features > SLOW
     if first.name == "flow" or full_em:
         raise InputError(f"a second fit of the {first.name} would take long; manifold.fidelity does it")
-    rows = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0x4E1D,))).permutation(n)
+    rows = Stream.HELD_OUT.generator(seed).permutation(n)
     ours, theirs = rows[:size], rows[size : 2 * size]
     law = fit(features[drawn_by_weight(ours, weights, seed)])
     # Held-out features keep their weights: drawn by them, copies would count as independent ones.
@@ -77,7 +78,7 @@ def drawn_by_weight(rows: Array, weights: Array | None, seed: int) -> Array:
     if own.sum() <= 0:
         raise InputError("the weights of the features to fit to are all 0")
     n = len(rows)
-    start = np.random.default_rng([seed, 0x3E1]).random()
+    start = Stream.BY_WEIGHT.generator(seed).random()
     drawn = np.searchsorted(np.cumsum(own) / own.sum(), (start + np.arange(n)) / n)
     chosen: Array = rows[np.minimum(drawn, n - 1)]
     return chosen

@@ -1,7 +1,7 @@
 """The default manifold: a class-wise smoothed bootstrap that keeps each class's mean and covariance.
 
 A sample is a real feature φ_i of predicted class c, shrunk towards the class mean and given noise of the class's
-own covariance: μ_c + (φ_i − μ_c + h ξ)/√(1 + h²), ξ ~ N(0, Σ_c) (METHOD §4; Silverman, 1986, §6.4). It is a
+own covariance: μ_c + (φ_i − μ_c + h ξ)/√(1 + h²), ξ ~ N(0, Σ_c) (docs/method.md §4; Silverman, 1986, §6.4). It is a
 Gaussian mixture with a component per real feature, so a linear head pushes it forward exactly: the image is
 the kernel manifold of the real logits.
 """

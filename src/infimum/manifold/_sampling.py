@@ -11,6 +11,7 @@ from typing import get_args
 import numpy as np
 
 from infimum._checks import Array, check_seed
+from infimum._streams import Stream
 from infimum._threads import read_ahead
 from infimum.conformal import Calibration, LambdaSummary
 from infimum.conformal._success import Empty, Step
@@ -93,7 +94,7 @@ def sample_lambda(
     if head.n_classes != calibration.n_classes:
         raise InputError(f"the head has {head.n_classes} classes, the calibration {calibration.n_classes}")
     law = manifold.push_forward(head) if isinstance(head, Head) else manifold
-    rng = np.random.default_rng(np.random.SeedSequence(check_seed(seed), spawn_key=(0x5A,)))
+    rng = Stream.MANIFOLD.generator(check_seed(seed))
     summary = LambdaSummary(calibration.n, step, empty)
     history: list[RunningLambda] = []
     began = time.monotonic()

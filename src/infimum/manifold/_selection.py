@@ -24,15 +24,18 @@ import logging
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from infimum._checks import Array, check_kind, check_matrix, check_seed
+from infimum._streams import Stream
 from infimum.conformal import Calibration, LambdaSummary
 from infimum.conformal._summary import calibration_error_of_difference
 from infimum.errors import InputError
 from infimum.head import AnyHead, Head, HeadFunction
+from infimum.io.findings import Finding, note
 from infimum.io.hashing import row_hashes
 from infimum.io.ranges import Count, Probability, Signed
 from infimum.io.records import Record
@@ -86,35 +89,40 @@ CANDIDATES: dict[str, Fit] = {
 """Laws with a density of logits. `neighbors` and `flow` have none and cannot be compared."""
 
 
+Verdict = Literal["passed", "not-possible", "too-dear", "collapsed", "lambda-differs", "no-density"]
+
+
 @dataclass(frozen=True)
 class Candidate(Record):
     """One manifold, judged on features that it was not fitted to.
 
     `difference`: λ on its samples − λ on the held-out features, with its `standard_error`. `log_likelihood`: mean over
-    held-out features, in nats; None where one of them lies outside the law. `verdict`: why it `passed`, or not.
+    held-out features, in nats; None where one of them lies outside the law. `verdict`: whether it `passed`, or what
+    was against it; `why` it was not possible.
     """
 
     name: str
-    verdict: str
+    verdict: Verdict
     passed: bool = False
     difference: Signed | None = None
     standard_error: Probability | None = None
     log_likelihood: float | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True)
-class Selection(Record):
+class ManifoldChoice(Record):
     """Which manifold was `chosen` and `why`; the `candidates`, tried on `n` features, none where nothing was tried."""
 
     chosen: str
-    why: str
+    why: Finding
     candidates: tuple[Candidate, ...] = ()
     n: Count = 0
 
 
 def select_manifold(
     features: Float[np.ndarray, "m d"], head: AnyHead, calibration: Calibration, seed: int = 0
-) -> tuple[Manifold, Selection]:
+) -> tuple[Manifold, ManifoldChoice]:
     """The manifold that held-out features choose, fitted to all features (m, d), and the table of candidates.
 
     An estimate, with no guarantee; for λ itself the kernel was at least as good on the networks of the study. The
@@ -138,17 +146,18 @@ def select_manifold(
     logits = head.logits(x)
     trial = _Trial.of(x, logits, head, calibration, check_seed(seed))
     if isinstance(trial, str):
-        return fit_candidate(DEFAULT, x, head), Selection(DEFAULT, f"the default, untried: {trial}")
+        return fit_candidate(DEFAULT, x, head), ManifoldChoice(
+            DEFAULT, note("manifold-untried", chosen=DEFAULT, why=trial)
+        )
     found = []
     for name in CANDIDATES:
         dear = name == "gmm" and len(x) * len(np.unique(logits.argmax(axis=1))) * x.shape[1] ** 2 > DEAREST
-        found.append(
-            Candidate(name, "not tried: a step of EM would take seconds") if dear else trial.judged(name)
-        )
+        found.append(Candidate(name, "too-dear") if dear else trial.judged(name))
         logger.info("manifold %s: %s", name, found[-1].verdict)
     passed = [candidate for candidate in found if candidate.passed]
     chosen = max(passed, key=_likelihood).name if passed else DEFAULT
-    selection = Selection(chosen, _why(passed, chosen), tuple(found), len(trial.x))
+    why = note("manifold-chosen", chosen=chosen, passed=len(passed), default=DEFAULT)
+    selection = ManifoldChoice(chosen, why, tuple(found), len(trial.x))
     return fit_candidate(chosen, x, head), selection
 
 
@@ -179,18 +188,18 @@ class _Trial:
     def of(x: Array, logits: Array, head: AnyHead, calibration: Calibration, seed: int) -> _Trial | str:
         """The trial, or why there is none."""
         if not isinstance(head, Head):
-            return "the head is not linear, so no candidate has a density of logits"
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0x5E1,)))
+            return "head-not-linear"
+        rng = Stream.CHOICE_FOLDS.generator(seed)
         if len(x) > MOST:
             rows = np.sort(rng.choice(len(x), MOST, replace=False))
             x, logits = x[rows], logits[rows]
         # Copies stay together: a density that peaks at the features would know their copies.
         different, which = np.unique(row_hashes(x), return_inverse=True)
         if len(different) < LEAST:
-            return f"fewer than {LEAST} different features are too few to hold some of them out"
+            return "few-features"
         directions = _Directions.of(logits)
         if directions is None:
-            return "all features give the same logits"
+            return "logits-alike"
         fold = (rng.permutation(len(different)) % FOLDS)[which.reshape(-1)]
         real = LambdaSummary(calibration.n)
         real.add(calibration.top_two(logits))
@@ -198,7 +207,7 @@ class _Trial:
 
     def judged(self, name: str) -> Candidate:
         """Fitted to three quarters and judged on the fourth, four times."""
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(0x5E2,)))
+        rng = Stream.CHOICE_SAMPLES.generator(self.seed)
         to_directions = self.directions.behind(self.head)
         drawn = LambdaSummary(self.calibration.n)
         densities, collapsed = [], False
@@ -207,7 +216,7 @@ class _Trial:
             try:
                 law = fit_candidate(name, self.x[~out], self.head)
             except InputError as why:
-                return Candidate(name, f"not possible: {why}")
+                return Candidate(name, "not-possible", why=str(why))
             collapsed |= law.fit.collapsed
             pushed, end = law.push_forward(self.head), drawn.n + round(SAMPLES * out.mean())
             while drawn.n < end:
@@ -225,13 +234,11 @@ class _Trial:
             name, "passed", True, difference, error, likelihood if likelihood > -math.inf else None
         )
         if collapsed:
-            return replace(made, passed=False, verdict="out: its components no longer stand for the classes")
+            return replace(made, passed=False, verdict="collapsed")
         if abs(difference) > max(FAR, 2 * error):
-            return replace(
-                made, passed=False, verdict=f"out: λ differs by more than {FAR} and two standard errors"
-            )
+            return replace(made, passed=False, verdict="lambda-differs")
         if made.log_likelihood is None:
-            return replace(made, passed=False, verdict="out: some held-out logits have no density")
+            return replace(made, passed=False, verdict="no-density")
         return made
 
 
@@ -263,13 +270,3 @@ class _Directions(Head):
 
 def _likelihood(candidate: Candidate) -> float:
     return -math.inf if candidate.log_likelihood is None else candidate.log_likelihood
-
-
-def _why(passed: list[Candidate], chosen: str) -> str:
-    if not passed:
-        return "the default, as no candidate passed"
-    many = f"highest held-out log-likelihood of the {len(passed)} that passed"
-    why = many if len(passed) > 1 else "the only one that passed"
-    if chosen == DEFAULT:
-        return why
-    return f"{why}; for λ itself the {DEFAULT} was at least as good on the networks of the study"

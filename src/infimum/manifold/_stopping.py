@@ -15,7 +15,7 @@ Draw = Literal["independent", "sobol"]
 
 @dataclass(frozen=True)
 class Stopping:
-    """When sampling ends (METHOD §4).
+    """When sampling ends (docs/method.md §4).
 
     `rule`: "se", the sampling part of λ's standard error is at most `tolerance`, after two batches or more;
     "difference", the paper's |λ_i − λ_{i−1}| ≤ `tolerance` (a running mean satisfies it sooner or later whatever

@@ -58,7 +58,7 @@ class NetworkAdapter:
         except MemoryError as error:
             raise InputError(
                 f"out of memory with a batch of {size} inputs; pass a smaller one: batch_size={max(1, size // 2)} "
-                f"(--batch-size {max(1, size // 2)})"
+                f"(--network batch_size={max(1, size // 2)})"
             ) from error
         if padded is not inputs:
             logits, features = logits[:size], None if features is None else features[:size]
@@ -150,7 +150,7 @@ class NetworkAdapter:
         if expected.shape != logits.shape:
             raise InputError(
                 f"the cut is wrong: {self.cut.layer or 'the layer'} gives {expected.shape[1]} classes, "
-                f"the network {logits.shape[1]}; name its prediction layer (head_layer, --head-layer)"
+                f"the network {logits.shape[1]}; name its prediction layer (head_layer, --network head_layer=NAME)"
             )
         difference = np.abs(expected - logits)
         size = max(1.0, float(np.abs(logits).max()))
@@ -159,7 +159,7 @@ class NetworkAdapter:
                 "so example did not show all that the features can be; pass more inputs as example, or pass head"
                 if self.cut.fitted
                 else f"so {self.cut.layer or 'the layer'} is not its prediction layer; name the layer (head_layer, "
-                "--head-layer)"
+                "--network head_layer=NAME)"
             )
             raise InputError(
                 f"the cut is wrong: head(features) differs from the network's logits by up to "

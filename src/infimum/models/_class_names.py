@@ -72,7 +72,7 @@ class NetworkLabels:
             raise InputError(
                 f"{self.name}: the class {unknown!r} is none of the network's ({_shown(self.known)}); rename the "
                 "classes, or pass labels apart as class indices 0..K-1 (a CSV, an .npy file), or none "
-                '(labels="none", --labels none)'
+                '(labels="none"; extract --labels none, assess --labels operation=none)'
             )
         return places
 
@@ -90,7 +90,7 @@ def _names_of(classes: tuple[Any, ...], data: Data) -> bool:
         raise InputError(
             f"{data.name} names the classes {_shown(data.class_names)}, but the model was trained with the labels "
             f"{_shown(tuple(map(str, classes)))}; name the classes so, or pass labels apart (a CSV, an .npy file), or "
-            'none (labels="none", --labels none)'
+            'none (labels="none"; extract --labels none, assess --labels operation=none)'
         )
     return False
 

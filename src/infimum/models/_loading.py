@@ -87,9 +87,9 @@ def _cut(
     cut: Cut
     match framework:
         case "torch":
-            cut = of("torch_module", "cut_module")(model, example=example, head_layer=layer, device=device)
+            cut = of("_torch.module", "cut_module")(model, example=example, head_layer=layer, device=device)
         case "torch file":
-            cut = of("torch_files", "cut_torch_file")(
+            cut = of("_torch.files", "cut_torch_file")(
                 model,
                 factory=options["factory"],
                 weights=options["weights"],
@@ -99,13 +99,15 @@ def _cut(
                 example=example,
             )
         case "huggingface":
-            cut = of("huggingface", "cut_huggingface")(model, example=example, head_layer=layer, device=place)
+            cut = of("_huggingface", "cut_huggingface")(
+                model, example=example, head_layer=layer, device=place
+            )
         case "onnx":
-            cut = of("onnx_file", "cut_onnx")(model, head_layer=layer, device=place)
+            cut = of("_onnx.file", "cut_onnx")(model, head_layer=layer, device=place)
         case "keras":
-            cut = of("keras_model", "cut_keras")(model, head_layer=layer)
+            cut = of("_keras.model", "cut_keras")(model, head_layer=layer)
         case "sklearn":
-            cut = of("sklearn_model", "cut_sklearn")(model, trust=trust)
+            cut = of("_sklearn.model", "cut_sklearn")(model, trust=trust)
         case _:
-            cut = of("callable_model", "cut_callable")(model, head=options["head"], example=example)
+            cut = of("_callable_model", "cut_callable")(model, head=options["head"], example=example)
     return cut

@@ -128,5 +128,5 @@ def _check_class_names(data: Data, n_classes: int) -> None:
         raise InputError(
             f"{data.name} names {len(names)} classes ({', '.join(names[:5])}{', …' if len(names) > 5 else ''}) but "
             f"the network has {n_classes}, so its labels are not the network's; pass labels apart (a CSV, an .npy "
-            'file), or none (labels="none", --labels none)'
+            'file), or none (labels="none"; extract --labels none, assess --labels operation=none)'
         )

@@ -144,7 +144,7 @@ class Outputs:
 
     @property
     def accuracy(self) -> float:
-        """λ*: the (weighted) share of correct predictions (METHOD §1)."""
+        """λ*: the (weighted) share of correct predictions (docs/method.md §1)."""
         return float(np.average(self.correct, weights=self.weights))
 
     @staticmethod

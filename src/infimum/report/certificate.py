@@ -7,6 +7,7 @@ import textwrap
 from infimum._rounding import floor4, percent, unrounded
 from infimum._text import in_brief, printable
 from infimum.bounds import Bound
+from infimum.bounds._registry import needs
 from infimum.certification._certificate import Certificate
 from infimum.report.text import WIDTH
 from infimum.report.wording import alike, named
@@ -35,7 +36,7 @@ def to_text(c: Certificate) -> str:
     right = c.n - c.wrong
     meaning = (
         "not that of the operation, since they were drawn in strata"
-        if c.judge.method.startswith("stratified")
+        if "strata" in needs(c.judge.method)
         else "an estimate"
     )
     lines += [
@@ -43,11 +44,11 @@ def to_text(c: Certificate) -> str:
         "",
     ]
     label = max(len(named(b.method)) for b in c.bounds)
-    for i, bound in enumerate(c.bounds):
+    for bound in c.bounds:
         row = (
             f"  {named(bound.method):<{label}}  {floor4(bound.value)}  {bound.validity:<13}  {_about(bound)}"
         )
-        lines.append(row + (", judges" if i == 0 else ""))
+        lines.append(row + (", judges" if bound.judges else ""))
     if c.per_class:
         lines += ["", f"Per class, all together with {percent(c.target.confidence)} confidence:"]
         lines += [f"  class {_class(b):<5} {floor4(b.value)}  {b.n} labelled inputs" for b in c.per_class]
@@ -55,8 +56,8 @@ def to_text(c: Certificate) -> str:
     if len(c.bounds) > 1:
         lines += [*textwrap.wrap(EACH_ALONE, WIDTH), ""]
     reasons: dict[str, list[str]] = {}
-    for method, why in c.withheld.items():
-        reasons.setdefault(why, []).append(named(method))
+    for method, finding in c.withheld.items():
+        reasons.setdefault(str(finding), []).append(named(method))
     for why, methods in reasons.items():
         lines += textwrap.wrap(f"not given: {'; '.join(methods)}. Why: {why}", WIDTH, subsequent_indent="  ")
     if c.exchangeability is not None:
@@ -72,5 +73,5 @@ def _class(bound: Bound) -> str:
 
 
 def _about(bound: Bound) -> str:
-    rows = f"{bound.n} {'calibration rows' if 'unlabelled' in bound.details else 'labels'}"
+    rows = f"{bound.n} {'calibration rows' if 'p_values' in needs(bound.method) else 'labels'}"
     return rows + (f", {bound.details['unlabelled']} unlabelled" if "unlabelled" in bound.details else "")

@@ -51,7 +51,7 @@ def verdict(a: Assessment) -> str:
 
 def sentence(a: Assessment) -> str:
     """What the first certified bound says, with what it assumes; a larger one, picked afterwards, may not hold."""
-    bound = a.certified[0]
+    bound = a.judge
     return (
         f"At least {floor4(bound.value)} of operational inputs are classified correctly, with "
         f"{percent(bound.confidence)} confidence ({named(bound.method)}, "
@@ -157,10 +157,10 @@ def facts(a: Assessment) -> list[str]:
         if f.auc is not None:
             line += f", a classifier tells samples from features with AUC {f.auc:.3f} (0.5: it cannot)"
         lines.append(line + ".")
-    if a.lambda_operation.effective_n < a.lambda_operation.n * (1 - 1e-12):
+    if a.lambda_operation.weighted:
         lines.append(f"Weights: effective number of operation inputs {a.lambda_operation.effective_n:.1f}.")
     if len(a.certified) > 1:
-        name = named(a.certified[0].method)
+        name = named(a.judge.method)
         lines.append(
             f"Each certified bound holds with its own confidence; {name}, named beforehand, is the one that "
             "judges. The largest of several, picked afterwards, would hold with less."

@@ -15,6 +15,7 @@ from infimum._text import in_brief, printable
 from infimum.assessment._results import Assessment
 from infimum.gates._gates import Gate
 from infimum.report.figures import NO_GUARANTEE, verdict
+from infimum.report.wording import p_of_labels, p_of_permutations
 
 
 class Suite(NamedTuple):
@@ -53,7 +54,7 @@ def _suite(suite: Suite, number: int, now: str) -> Xml.Element:
         errors="0",
         skipped=str(int(not suite.gates)),
     )
-    bound = a.certified[0]
+    bound = a.judge
     properties = Xml.SubElement(element, "properties")
     for key, value in (
         ("certified bound", repr(bound.value)),
@@ -85,6 +86,9 @@ def _likeness(a: Assessment) -> str:
     said = "REJECTED" if a.exchangeability.rejected else "no difference found"
     measured = a.measured
     of_labels = (
-        "" if measured is None or not measured.rejected else f"; labels: REJECTED (p {measured.p_in_words})"
+        ""
+        if measured is None or not measured.rejected
+        else f"; labels: REJECTED (p {p_of_labels(measured.p_value)})"
     )
-    return f"{said} (p {a.exchangeability.p_in_words}){of_labels}"
+    p = p_of_permutations(a.exchangeability.p_value, a.exchangeability.permutations)
+    return f"{said} (p {p}){of_labels}"

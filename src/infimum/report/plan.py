@@ -42,8 +42,9 @@ def to_text(p: Plan) -> str:
     lines += ["", *textwrap.wrap(EXACT, WIDTH)]
     if any(m.validity == "asymptotic" for m in p.methods):
         lines.append(APPROXIMATE)
-    for note in p.notes:
-        lines += textwrap.wrap(f"note: {in_brief(note)}", WIDTH, subsequent_indent="  ")
+    for head, items in (("note", p.notes), ("warning", p.warnings)):
+        for item in items:
+            lines += textwrap.wrap(f"{head}: {in_brief(item)}", WIDTH, subsequent_indent="  ")
     return "\n".join(map(printable, lines)) + "\n"
 
 

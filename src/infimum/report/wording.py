@@ -31,12 +31,50 @@ def named(method: str) -> str:
     return METHODS.get(method, printable(method))
 
 
+def p_of_permutations(p_value: float, permutations: int) -> str:
+    """A p-value as "= 0.2", or "≤ 0.002" where so many permutations cannot tell more."""
+    return f"{'≤' if p_value <= 2 / (permutations + 1) else '='} {p_value:.3g}"
+
+
+def p_of_labels(p_value: float) -> str:
+    """A p-value as "= 0.002", or "< 0.0001"."""
+    return "< 0.0001" if p_value < 0.0001 else f"= {p_value:.3g}"
+
+
+def tested(p_value: float, auc: float | None, distance: float, permutations: int) -> str:
+    """P-value and effects of the test of likeness, for a sentence."""
+    classifier = (
+        "" if auc is None else f"a classifier tells them apart with AUC {auc:.2f} (0.5: not at all), "
+    )
+    return (
+        f"p {p_of_permutations(p_value, permutations)}; {classifier}Kolmogorov–Smirnov distance of the confidences "
+        f"{distance:.2f}"
+    )
+
+
 def alike(found: Exchangeability) -> str:
     """What the test of calibration against operation says, in one sentence."""
-    compared = f"{found.n_calibration} and {found.n_operation} rows compared"
-    if found.rejected:
-        return f"Calibration against operation: NOT alike ({found.in_words}; {compared})."
+    return alike_words(
+        *(found.p_value, found.auc, found.distance, found.permutations),
+        *(found.rejected, found.n_calibration, found.n_operation),
+    )
+
+
+def alike_words(
+    p_value: float,
+    auc: float | None,
+    distance: float,
+    permutations: int,
+    rejected: bool,
+    n_calibration: int,
+    n_operation: int,
+) -> str:
+    """The same of its figures."""
+    found = tested(p_value, auc, distance, permutations)
+    compared = f"{n_calibration} and {n_operation} rows compared"
+    if rejected:
+        return f"Calibration against operation: NOT alike ({found}; {compared})."
     return (
-        f"Calibration against operation: no difference found ({found.in_words}; {compared}), which is no proof "
+        f"Calibration against operation: no difference found ({found}; {compared}), which is no proof "
         "that there is none."
     )

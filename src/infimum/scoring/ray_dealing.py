@@ -143,7 +143,8 @@ class Dealer:
             if self.deaths[start] == TRIES:
                 raise InputError(
                     f"{TRIES} workers died over the part that begins at row {start} (of too little memory? try fewer "
-                    "--workers or a smaller batch_size); the parts that were made are kept: go on with --resume"
+                    "--workers or a smaller batch, --network batch_size=N); the parts that were made are kept: go on "
+                    "with --resume"
                 )
         self.again.extend(start for starts in tasks for start in starts)
         self._hire()

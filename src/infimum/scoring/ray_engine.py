@@ -59,8 +59,8 @@ class RayEngine:
             if self.gpu and ray.cluster_resources().get("GPU", 0) < 1:
                 raise InputError(
                     "--network device=cuda with --engine ray takes a GPU for each worker, and Ray sees none on "
-                    f"{os.environ.get('RAY_ADDRESS', 'this machine')}; use device=cpu, or name a cluster that "
-                    "has GPUs by the environment variable RAY_ADDRESS"
+                    f"{os.environ.get('RAY_ADDRESS', 'this machine')}; use --network device=cpu, or name a cluster "
+                    "that has GPUs by the environment variable RAY_ADDRESS"
                 )
             kind = ray.remote(num_cpus=0 if self.gpu else 1, num_gpus=1 if self.gpu else 0)(Worker)
             shared = ray.put(writer)  # sent once to each machine, not once to each worker

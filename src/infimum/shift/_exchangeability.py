@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from infimum._checks import Array, Real, check_seed, exact_fraction
+from infimum._streams import Stream
 from infimum.conformal._ranking import CHUNK, top_two
 from infimum.errors import InputError
 from infimum.identity.rows import Identity
@@ -52,21 +53,6 @@ class Exchangeability(Record):
     def rejected(self) -> bool:
         """Whether the two are found to differ."""
         return self.p_value <= self.level
-
-    @property
-    def p_in_words(self) -> str:
-        """The p-value as "= 0.2", or "≤ 0.002" where the permutations cannot tell more."""
-        return f"{'≤' if self.p_value <= 2 / (self.permutations + 1) else '='} {self.p_value:.3g}"
-
-    @property
-    def in_words(self) -> str:
-        """P-value and effects, for a sentence."""
-        auc = (
-            ""
-            if self.auc is None
-            else f"a classifier tells them apart with AUC {self.auc:.2f} (0.5: not at all), "
-        )
-        return f"p {self.p_in_words}; {auc}Kolmogorov–Smirnov distance of the confidences {self.distance:.2f}"
 
 
 def exchangeability(
@@ -133,7 +119,7 @@ def rows_to_compare(
     n_calibration: int, n_operation: int, weights: Array | None, seed: int, most: int = ROWS
 ) -> tuple[Int[np.ndarray, " a"], Int[np.ndarray, " b"]]:
     """Row numbers of calibration and operation that `exchangeability` compares; `weights` are the operation's."""
-    rng = np.random.default_rng([seed, 0xE8])
+    rng = Stream.COMPARED_ROWS.generator(seed)
     return _drawn_rows(n_calibration, None, most, rng), _drawn_rows(n_operation, weights, most, rng)
 
 
@@ -218,12 +204,12 @@ def _log_probabilities(logits: tuple[Array, Array]) -> list[two_sample.Columns]:
 
 def _log_sums(logits: Array) -> Float[np.ndarray, " n"]:
     """Logarithm of each row's sum of exp(z − z_max), in chunks."""
-    found = np.empty(len(logits))
+    log_sums = np.empty(len(logits))
     for start in range(0, len(logits), size := max(1, CHUNK // logits.shape[1])):
         z = logits[start : start + size].astype(np.float64)
         z -= z.max(axis=1, keepdims=True)
-        found[start : start + size] = np.log(np.exp(z, out=z).sum(axis=1))
-    return found
+        log_sums[start : start + size] = np.log(np.exp(z, out=z).sum(axis=1))
+    return log_sums
 
 
 def _common_features(calibration: Outputs, operation: Outputs) -> tuple[Array, Array] | None:

@@ -27,11 +27,6 @@ class Measured(Record):
         """Whether the operation is found to be worse."""
         return self.p_value <= LEVEL
 
-    @property
-    def p_in_words(self) -> str:
-        """The p-value as "= 0.002", or "< 0.0001"."""
-        return "< 0.0001" if self.p_value < 0.0001 else f"= {self.p_value:.3g}"
-
 
 def measured_beside(right: int, n: int, of_labelled: int, n_labelled: int) -> Measured:
     """Compare `right` of n operation inputs with `of_labelled` right ones of other, labelled inputs.

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from infimum._checks import Array
+from infimum._streams import Stream
 
 FREQUENCIES = 128
 """Random frequencies: each gives a sine and a cosine."""
@@ -50,7 +51,7 @@ def fourier_features(blocks: Sequence[Columns], seed: int) -> Float[np.ndarray, 
     n = blocks[0].rows
     distance = np.sqrt(2.0 * len(blocks))  # E‖x − x'‖² of two rows is twice the total variance
     bandwidth = np.repeat(SCALES, FREQUENCIES // len(SCALES)) * distance
-    rng = np.random.default_rng([seed, 0xF0])
+    rng = Stream.FREQUENCIES.generator(seed)
     angle = np.zeros((n, FREQUENCIES))
     step = max(1, AT_ONCE // n)
     for block in blocks:
@@ -81,7 +82,7 @@ def contrasts(
     a, b are the sizes of the samples: the entries are the whole numbers b and −a, so that their sums are exact. With
     `strata` the sum over strata of a_s b_s / (a_s + b_s) times the difference of means there, permuted within each.
     """
-    rng = np.random.default_rng([seed, 0xBE])
+    rng = Stream.PERMUTATIONS.generator(seed)
     rows = np.empty((permutations + 1, len(second)))
     if strata is None:
         rows[:] = np.where(second, -float((~second).sum()), float(second.sum()))
@@ -141,7 +142,7 @@ def held_out_auc(
     if min(second.sum(), (~second).sum()) < 4:
         return None
     half = np.zeros(len(second), dtype=bool)
-    rng = np.random.default_rng([seed, 0xA0C])
+    rng = Stream.CLASSIFIER_HALVES.generator(seed)
     for sample in (np.flatnonzero(second), np.flatnonzero(~second)):
         half[rng.permutation(sample)[: len(sample) // 2]] = True
     return float(np.mean([_auc(features, second, part) for part in (half, ~half)]))

@@ -1,4 +1,4 @@
-"""The study's data: images with labels from a folder, and the paper's splits (METHOD §6)."""
+"""The study's data: images with labels from a folder, and the paper's splits (docs/method.md §6)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Int, UInt8
 
 from infimum._checks import Array
+from infimum._streams import Stream
 from infimum.errors import InputError, MissingExtraError
 from infimum.io.files import read_arrays
 
@@ -113,7 +114,7 @@ def split_training(dataset: str, n: int, seed: int = 0) -> Split:
     ({'best': 50000, 'avg': 25000, 'worst': 500}, 10000)
     """
     share = {"mnist": 6, "fashion_mnist": 6}.get(dataset, 5)
-    order = np.random.default_rng([seed, 0x7A1]).permutation(n)
+    order = Stream.STUDY_TRAINING_SHARE.generator(seed).permutation(n)
     held = n // share
     train, manifold = order[held:], order[:held]
     worst = 100 if dataset in ("mnist", "fashion_mnist") else 10
@@ -127,6 +128,6 @@ def split_test(n: int, seed: int) -> tuple[Array, Array, Array]:
     >>> [len(rows) for rows in split_test(10_000, 0)], [len(rows) for rows in split_test(1_497, 0)]
     ([8000, 1000, 1000], [1197, 150, 150])
     """
-    order = np.random.default_rng([seed, 0x7E5]).permutation(n)
+    order = Stream.STUDY_TEST_SPLIT.generator(seed).permutation(n)
     tenth = (n + 5) // 10
     return order[2 * tenth :], order[:tenth], order[tenth : 2 * tenth]

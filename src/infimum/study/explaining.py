@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from infimum._streams import Stream
 from infimum.conformal import LambdaSummary
 from infimum.conformal._success import levels_of
 from infimum.io.replacing import write_bytes
@@ -15,7 +16,7 @@ from infimum.manifold import Manifold, fit_gmm, fit_kernel
 from infimum.manifold._sampling import sample_lambda
 from infimum.monitor import RegionMap
 from infimum.study.measuring import FIDELITY, Repetition, prepare
-from infimum.study.stages import Measured, Stage, law, outputs
+from infimum.study.stages import Stage, StageOutputs, law, outputs
 
 FROM_MEANS = "mixture, EM from class means alone"
 FROM_CLASSES = "mixture, EM from class weights, means and covariances"
@@ -49,7 +50,7 @@ def _kept(stage: Stage, name: str, make: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _manifolds(stage: Stage, measured: Measured, rep: Repetition) -> list[dict[str, Any]]:
+def _manifolds(stage: Stage, measured: StageOutputs, rep: Repetition) -> list[dict[str, Any]]:
     features = measured.manifold["fidelity"]
     predicted = measured.head.logits(features).argmax(axis=1)
     laws: dict[str, Manifold] = {
@@ -86,8 +87,8 @@ def _manifolds(stage: Stage, measured: Measured, rep: Repetition) -> list[dict[s
     return rows
 
 
-def _region_maps(stage: Stage, measured: Measured, rep: Repetition) -> list[dict[str, Any]]:
-    rng = np.random.default_rng([stage.seed, 0x3A9])
+def _region_maps(stage: Stage, measured: StageOutputs, rep: Repetition) -> list[dict[str, Any]]:
+    rng = Stream.STUDY_REGION_MAP.generator(stage.seed)
     samples = law(stage, measured, FIDELITY).sample(MAP_SAMPLES, rng)
     counts = rep.conformal.top_two(measured.head.logits(samples), stream="samples")
     levels = levels_of(counts.count_top, counts.count_second, rep.conformal.n, FIDELITY.step)

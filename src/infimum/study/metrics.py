@@ -1,4 +1,4 @@
-"""The study's metrics M1–M4 on labelled evaluation inputs (METHOD §6)."""
+"""The study's metrics M1–M4 on labelled evaluation inputs (docs/method.md §6)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CHUNK = 2**20
 
 
 def softmax(logits: Float[np.ndarray, "n K"]) -> Float[np.ndarray, "n K"]:
-    """Probabilities of the classes, as the study needs them; they saturate (METHOD §2).
+    """Probabilities of the classes, as the study needs them; they saturate (docs/method.md §2).
 
     >>> softmax(np.array([[0.0, 0.0]])).tolist()
     [[0.5, 0.5]]

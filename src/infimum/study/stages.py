@@ -51,7 +51,7 @@ class Stage:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class StageOutputs:
     """Outputs of a network on the test file, its head, and the features of D_gaus in each mode."""
 
     test: Outputs
@@ -59,7 +59,7 @@ class Measured:
     manifold: dict[str, Array]
 
 
-def outputs(stage: Stage) -> Measured:
+def outputs(stage: Stage) -> StageOutputs:
     """The trained network's outputs, from the folder or made (and the network trained) now."""
     split = split_training(stage.dataset, len(stage.train), stage.seed)
     rows = {"recommended": split.manifold}
@@ -84,10 +84,10 @@ def outputs(stage: Stage) -> Measured:
         adapter.head.save(head)
     manifold = {key: read_arrays(names[key])["features"] for key in rows}
     manifold.setdefault("fidelity", manifold["recommended"])
-    return Measured(Outputs.load(names["test"], stage.name), Head.load(head), manifold)
+    return StageOutputs(Outputs.load(names["test"], stage.name), Head.load(head), manifold)
 
 
-def law(stage: Stage, measured: Measured, mode: Mode) -> Manifold:
+def law(stage: Stage, measured: StageOutputs, mode: Mode) -> Manifold:
     """The mode's manifold of D_gaus: the authors' mixture (kept in a file), or the kernel."""
     features = measured.manifold[mode.name]
     predicted = measured.head.logits(features).argmax(axis=1)
@@ -114,7 +114,7 @@ def law(stage: Stage, measured: Measured, mode: Mode) -> Manifold:
 def repetitions(stage: Stage, modes: list[str], number: int) -> dict[str, list[dict[str, Any]]]:
     """The figures of every repetition in every mode; repetition r draws splits, u and samples with seed + r."""
     found: dict[str, list[dict[str, Any]]] = {mode: [] for mode in modes}
-    measured: Measured | None = None
+    measured: StageOutputs | None = None
     for name in modes:
         manifold: Manifold | None = None
         for r in range(number):

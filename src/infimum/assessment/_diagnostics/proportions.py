@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from infimum._arrays import effective_number
 from infimum._checks import Array
 from infimum.assessment._diagnostics.records import Proportion
 
@@ -59,7 +60,7 @@ class Groups(NamedTuple):
         there = self.weight > 0
         value = np.divide(self.right, self.weight, out=np.zeros_like(self.right), where=there)
         value = np.clip(value, 0.0, 1.0)  # sums of weights round
-        effective = np.divide(self.weight**2, self.squared, out=np.zeros_like(self.right), where=there)
+        effective = effective_number(self.weight, self.squared)
         low, high = binomial_interval(value * effective, effective)
         rows = zip(value.tolist(), low.tolist(), high.tolist(), self.inputs.tolist(), there, strict=True)
         return [Proportion(*row) if here else None for *row, here in rows]

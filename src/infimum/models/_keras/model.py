@@ -146,7 +146,11 @@ def _run(model: Any, inputs: Any) -> Array:
     except Exception as error:  # each backend has errors of its own, and so have layers of others
         shape = getattr(model, "input_shape", None)
         expected = "" if shape is None else f" (it expects {shape})"
-        hint = "; take a smaller batch (batch_size, --batch-size)" if "out of memory" in str(error) else ""
+        hint = (
+            "; take a smaller batch (batch_size, --network batch_size=N)"
+            if "out of memory" in str(error)
+            else ""
+        )
         raise InputError(f"the model cannot read the inputs{expected}{hint}: {error}") from error
     if isinstance(output, Mapping | tuple | list):
         raise InputError(

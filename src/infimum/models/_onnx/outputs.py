@@ -42,7 +42,7 @@ def find_output(graph: Graph, named: Any, path: Path) -> str:
     if len(chosen) > 1:
         raise InputError(
             f"{path} has several outputs that may hold the classes ({', '.join(chosen)}); name the prediction "
-            "layer of the right one (head_layer, --head-layer)"
+            "layer of the right one (head_layer, --network head_layer=NAME)"
         )
     return str(chosen[0])
 

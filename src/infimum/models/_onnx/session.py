@@ -49,7 +49,7 @@ class Part:
     def __call__(self, inputs: Any) -> list[Array]:
         """The outputs for a batch; InputError where it does not fit."""
         feed = _feed(inputs, self.expected, self.path)
-        hint = "; if it is out of memory, take a smaller one (batch_size, --batch-size)"
+        hint = "; if it is out of memory, take a smaller one (batch_size, --network batch_size=N)"
         with at_fault(self.path, f"failed on a batch{hint}"):  # onnxruntime's errors share no class
             return [np.asarray(array) for array in self.session.run(self.outputs, feed)]
 
@@ -98,7 +98,7 @@ def _model(
     if missing:
         raise InputError(
             f"{path}: what follows {given[0]!r} also reads {', '.join(missing)}, so the network cannot be cut there; "
-            "name a layer behind which everything passes (head_layer, --head-layer)"
+            "name a layer behind which everything passes (head_layer, --network head_layer=NAME)"
         )
     # Identity: ONNX does not let an input of the graph be an output too.
     ends = [helper.make_node("Identity", [name], [new]) for name, new in zip(wanted, outputs, strict=True)]

@@ -119,11 +119,13 @@ def cut_network(network: TorchNetwork, example: Any, head_layer: str | None) -> 
         raise InputError(
             "no linear prediction layer found: no layer gives the network's output up to pooling, softmax, "
             f"log-softmax, sigmoid or a temperature. {candidates(network)}. If the prediction part is more than one "
-            "layer, name where it begins (head_layer, --head-layer); if the network has none, pass a function that "
-            "returns its logits instead of the network"
+            "layer, name where it begins (head_layer, --network head_layer=NAME); if the network has none, pass a "
+            "function that returns its logits instead of the network"
         )
     if not found.one_answer(readings):
-        raise found.several(network, "Name the prediction layer of the right one (head_layer, --head-layer)")
+        raise found.several(
+            network, "Name the prediction layer of the right one (head_layer, --network head_layer=NAME)"
+        )
     reading = next(reading for reading in readings if reading is not None)
     layer = reading.layer
 

@@ -160,7 +160,7 @@ class ProgramNetwork:
             if limit is not None and len(tensor) > limit.upper:
                 raise InputError(
                     f"the program takes at most {limit.upper} inputs at a time, got {len(tensor)}; "
-                    f"pass batch_size={limit.upper} (--batch-size {limit.upper})"
+                    f"pass batch_size={limit.upper} (--network batch_size={limit.upper})"
                 )
             tensors[i] = tensor.to(val.dtype)
         return tensors

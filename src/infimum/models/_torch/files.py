@@ -49,11 +49,14 @@ def cut_torch_file(
     target = tr.check_device(device)
     file = path if weights is None else weights
     if file is None:
-        raise InputError("weights are missing: give the file of the state dict (weights, --weights)")
+        raise InputError(
+            "weights are missing: give the file of the state dict (weights, --network weights=FILE)"
+        )
     file = Path(file)
     if weights is not None and factory is None:
         raise InputError(
-            f"{file} holds weights: give the function that builds the network (factory, --factory)"
+            f"{file} holds weights: give the function that builds the network (factory, "
+            "--network factory=MODULE:FUNCTION)"
         )
     kind = recognise(file)
     if read_bytes(file, 2) == b"PK":
@@ -84,7 +87,8 @@ def cut_torch_file(
         return cut_module(content, example, head_layer, device)
     if factory is None:
         raise InputError(
-            f"{file} holds weights only: give the function that builds the network (factory, --factory)"
+            f"{file} holds weights only: give the function that builds the network (factory, "
+            "--network factory=MODULE:FUNCTION)"
         )
     module = build(factory)
     _fill(module, content, file)

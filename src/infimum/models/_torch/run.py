@@ -124,7 +124,7 @@ def run_network(run: Callable[[], Any], tensors: Any, rows: int, expects: str) -
         if isinstance(error, MemoryError | torch.OutOfMemoryError) or re.search("alloc.*memory", reason):
             raise InputError(
                 f"out of memory with a batch of {rows} inputs; pass a smaller one: batch_size={max(1, rows // 2)} "
-                f"(--batch-size {max(1, rows // 2)})"
+                f"(--network batch_size={max(1, rows // 2)})"
             ) from error
         raise InputError(
             f"the network cannot run this batch: {type(error).__name__}: {reason.removeprefix('RuntimeError: ')} "
