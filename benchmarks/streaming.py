@@ -36,7 +36,9 @@ import infimum.outputs._stream
 from infimum import Outputs, assess
 from infimum.conformal import LambdaSummary, calibrate
 from infimum.outputs._stream import open_stream
-from infimum.scoring.scoring import Engine, FileSource, score_to_file
+from infimum.scoring.parts import FileSource
+from infimum.scoring.scoring import score_to_file
+from infimum.scoring.writing import Engine
 
 PART = 2**20
 """Rows of a row group, and of an npz."""
@@ -110,7 +112,7 @@ def work_of(job: str, folder: Path) -> Callable[[], object]:
 
     def profile() -> object:
         """Seconds of each stage of a streamed assess, all in one thread."""
-        infimum.stream.read_ahead = iter
+        infimum.outputs._stream.read_ahead = iter
         profiler = cProfile.Profile()
         profiler.runcall(assessed)
         stats = pstats.Stats(profiler).stats  # type: ignore[attr-defined]

@@ -18,21 +18,26 @@ import pytest
 from command_line import run
 from conftest_types import Toy
 
+import infimum.scoring.parts as parts
 from infimum import Outputs
 from infimum.conformal import Calibration, calibrate
+from infimum.scoring.parts import FileSource
+from infimum.scoring.scoring import score_to_file
 
 ROWS, LOST = 300_000, 123_456
 
 SCRIPT = """
-import contextlib, io, json, os, pathlib, signal, sys, types
+import contextlib, dataclasses, io, json, os, pathlib, signal, sys, types
 
 import ray
 import infimum.cli.main as main
-import infimum.scoring.scoring as scoring
+import infimum.scoring.parts as parts
 from infimum import InputError
 from infimum.conformal import Calibration
+from infimum.scoring.parts import FileSource, PartScorer
+from infimum.scoring import ray_engine
 from infimum.scoring.ray_engine import RayEngine
-from infimum.scoring.scoring import FileSource, PartScorer, score_to_file
+from infimum.scoring.scoring import score_to_file
 
 # The GPUs are told, not there: Ray only counts them. The workers begin in another folder than this one.
 os.environ["RAY_USAGE_STATS_ENABLED"], os.environ["RAY_BACKEND_LOG_LEVEL"] = "0", "fatal"
@@ -69,7 +74,19 @@ only_here.Scorer = type("Scorer", (PartScorer,), {"__module__": "only_here"})
 
 
 def noted(kind, engine):
-    return lambda scorer, starts: engine(kind(**vars(scorer)), starts)
+    return lambda writer, starts: engine(
+        dataclasses.replace(writer, scorer=kind(**vars(writer.scorer))), starts
+    )
+
+
+def entered(manager):
+    with manager as value:
+        yield value
+
+
+def to_own_disk(sign):
+    # As a worker sees it that has a disk of its own under the same name.
+    return ray_engine.Sign(here / "own-disk" / sign.path.name, sign.text)
 
 
 def cli(*arguments):
@@ -85,22 +102,29 @@ def cli(*arguments):
 
 found = {}
 score = ("score", "--calibration", "cal.json")
-network = ("--data", "inputs.npy", "--network", "batch_size=100")
+network = ("--data", "inputs.npy", "--network")
 cli(*score, "--input", "nan.npz", "--out", "nan-levels.npz")
-cli(*score, "--model", "net.onnx", *network, "--out", "onnx-ray.npz")
-cli(*score, "--model", "net.pt", *network, "--out", "pt-ray.npz")
-cuda = ("--data", "inputs.npy", "--network", "batch_size=100,device=cuda")
-cli(*score, "--model", "net.pt", *cuda, "--out", "cuda.npz")
+cli(*score, "--model", "net.onnx", *network, "batch_size=100", "--out", "onnx-ray.npz")
+cli(*score, "--model", "net.pt", *network, "batch_size=100", "--out", "pt-ray.npz")
+cli(*score, "--model", "net.pt", *network, "batch_size=100,device=cuda", "--out", "cuda.npz")
 
-scoring.NUMBERS = 4000
+parts.NUMBERS = 4000
 source, calibration = FileSource(pathlib.Path("ops.npz")), Calibration.load("cal.json")
 score_to_file(source, calibration, here / "ray.npz", error="0.1", engine=noted(Noted, RayEngine(2)))
 score_to_file(source, calibration, here / "gpu.npz", error="0.1", engine=RayEngine(2, gpu=True))
+for name in ("parts.parquet", "parts"):
+    score_to_file(source, calibration, here / f"ray-{name}", error="0.1", engine=noted(Noted, RayEngine(2)))
 for name, kind in (("deadly", Deadly), ("nowhere", only_here.Scorer)):
     try:
         score_to_file(source, calibration, here / f"{name}.npz", engine=noted(kind, RayEngine(1)))
     except InputError as error:
         found[name] = str(error)
+signed = ray_engine.sign_in
+ray_engine.sign_in = contextlib.contextmanager(lambda folder: (to_own_disk(s) for s in entered(signed(folder))))
+try:
+    score_to_file(source, calibration, here / "own.parquet", engine=RayEngine(1))
+except InputError as error:
+    found["own"] = str(error)
 assert ray.is_initialized()  # it was there before, and stays
 (here / "found.json").write_text(json.dumps(found))
 """
@@ -108,7 +132,7 @@ assert ray.is_initialized()  # it was there before, and stays
 
 @pytest.fixture(scope="module")
 def here(toy: Toy, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("ray.data", reason="Ray is an optional extra: pip install 'infimum[ray]'")
+    pytest.importorskip("ray", reason="Ray is an optional extra: pip install 'infimum[ray]'")
     folder = tmp_path_factory.mktemp("ray")
     rng = np.random.default_rng(3)
     labelled = toy.outputs(200, rng)
@@ -199,6 +223,27 @@ def test_a_killed_worker_changes_nothing(here: Path, found: dict[str, list]) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["parts.parquet", "parts"])
+def test_workers_write_the_bytes_of_one_process(
+    here: Path, found: dict[str, list], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "NUMBERS", 4000)
+    cal, local = Calibration.load(here / "cal.json"), here / f"local-{name}"
+    score_to_file(FileSource(here / "ops.npz"), cal, local, error="0.1")
+    files = {path.name: path.read_bytes() for path in local.glob("part-*")}
+    assert len(files) == 6
+    assert {path.name: path.read_bytes() for path in (here / f"ray-{name}").glob("part-*")} == files
+    assert not list((here / f"ray-{name}").glob(".*"))
+
+
+@pytest.mark.slow
+def test_a_folder_that_workers_do_not_share_is_named(here: Path, found: dict[str, list]) -> None:
+    assert f"a worker on {socket.gethostname()} does not see what was written to {here}" in found["own"]
+    assert "a disk that all machines share" in found["own"]
+    assert not list(here.glob("own*"))
+
+
+@pytest.mark.slow
 def test_a_part_that_kills_every_worker_ends_the_run(here: Path, found: dict[str, list]) -> None:
     assert "4 workers died over the part that begins at row 4000" in found["deadly"]
     assert not (here / "deadly.npz").exists()
@@ -278,7 +323,9 @@ def test_ctrl_c_stops_ray_and_leaves_what_resume_goes_on_from(here: Path) -> Non
     mark = uuid.uuid4().hex
     # As in a terminal: a shell's background job ignores the signal, and so would this process.
     heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    code = heard + "import infimum.scoring as s; s.NUMBERS = 8000; from infimum.cli.main import run; run()"
+    code = (
+        heard + "import infimum.scoring.parts as s; s.NUMBERS = 8000; from infimum.cli.main import run; run()"
+    )
     score = ("score", "--calibration", "cal.json", "--input", "large.npz", "--engine", "ray")
     command = [sys.executable, "-W", "ignore", "-c", code, *score, "--out", "stopped.npz"]
     started = subprocess.Popen(
@@ -319,7 +366,7 @@ def test_ctrl_c_stops_ray_and_leaves_what_resume_goes_on_from(here: Path) -> Non
 def test_a_cluster_that_does_not_answer_is_named(
     toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("ray.data", reason="Ray is an optional extra: pip install 'infimum[ray]'")
+    pytest.importorskip("ray", reason="Ray is an optional extra: pip install 'infimum[ray]'")
     toy.outputs(50, np.random.default_rng(0)).save(tmp_path / "cal.npz")
     with socket.socket() as bound:  # nobody listens
         bound.bind(("127.0.0.1", 0))

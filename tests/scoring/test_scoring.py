@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +16,16 @@ import pytest
 from command_line import run
 from conftest_types import Toy
 
-import infimum.scoring.scoring as scoring
+import infimum.scoring.parts as parts
 from infimum import InputError, Outputs
 from infimum.conformal import Calibration, calibrate
 from infimum.io.csv_files import read_csv
 from infimum.models._parts import PartFolder
-from infimum.scoring.scoring import FileSource, PartScorer, Table, score_to_file
+from infimum.scoring.parts import FileSource
+from infimum.scoring.scoring import score_to_file
+from infimum.scoring.writing import PartMade, PartWriter, local_engine
+
+Made = Generator[PartMade, None, None]
 
 N = 3300  # parts of 1,000 rows: three whole and one short
 
@@ -34,7 +38,7 @@ def cal(toy: Toy) -> Calibration:
 
 @pytest.fixture
 def ops(toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Outputs:
-    monkeypatch.setattr(scoring, "NUMBERS", 4000)
+    monkeypatch.setattr(parts, "NUMBERS", 4000)
     logits = toy.outputs(N, np.random.default_rng(2)).logits
     made = Outputs(logits, ids=np.array([f"=id,{i}" for i in range(N)]))
     made.save(tmp_path / "ops.npz")
@@ -96,18 +100,43 @@ def test_csv_has_a_line_per_input(cal: Calibration, ops: Outputs, tmp_path: Path
 
 
 def test_any_engine_gives_every_row_once(cal: Calibration, ops: Outputs, tmp_path: Path) -> None:
-    def backwards(scorer: PartScorer, starts: Sequence[int]) -> Iterator[tuple[int, Table, int]]:
+    def backwards(writer: PartWriter, starts: Sequence[int]) -> Made:
         for start in [*reversed(starts), starts[0]]:  # a part that comes twice replaces itself
-            yield start, *scorer.part(start)
+            yield writer.part(start)
 
     score_to_file(FileSource(tmp_path / "ops.npz"), cal, tmp_path / "a.npz", engine=backwards)
     np.testing.assert_array_equal(read(tmp_path / "a.npz")["success_levels"], cal.success_levels(ops.logits))
 
-    def lazy(scorer: PartScorer, starts: Sequence[int]) -> Iterator[tuple[int, Table, int]]:
-        yield starts[0], *scorer.part(starts[0])
+    def lazy(writer: PartWriter, starts: Sequence[int]) -> Made:
+        yield writer.part(starts[0])
 
     with pytest.raises(InputError, match="each of the 3300 rows once"):
         score_to_file(FileSource(tmp_path / "ops.npz"), cal, tmp_path / "b.npz", engine=lazy)
+
+
+def test_a_part_is_the_same_bytes_with_its_neighbours_and_alone(
+    cal: Calibration, ops: Outputs, tmp_path: Path
+) -> None:
+    """Blocks of Parquet are cut where parts end: text is as wide as the part's own longest, not the block's."""
+    pytest.importorskip("pyarrow", reason="Parquet is an optional extra")
+    ids = np.array(["short"] * 1000 + ["a longer one"] * (N - 1000))
+    Outputs(ops.logits, ids=ids).save(tmp_path / "ops.parquet")
+
+    def alone(writer: PartWriter, starts: Sequence[int]) -> Made:
+        for start in reversed(starts):
+            yield writer.part(start)
+
+    found = []
+    for name, engine in (("together", None), ("alone", alone)):
+        score_to_file(FileSource(tmp_path / "ops.parquet"), cal, tmp_path / name, engine=engine)
+        found.append({path.name: path.read_bytes() for path in (tmp_path / name).glob("part-*.npz")})
+    assert found[0] == found[1]
+    assert [read(path)["ids"].dtype for path in sorted((tmp_path / "alone").glob("part-*"))] == ["U5"] + 3 * [
+        "U12"
+    ]
+    assert (
+        score_to_file(FileSource(tmp_path / "ops.parquet"), cal, tmp_path / "alone", resume=True).resumed == 4
+    )
 
 
 def refused_when_changed(path: Path, name: str, again: Callable[[], object]) -> None:
@@ -124,10 +153,10 @@ def test_an_interrupted_run_goes_on(cal: Calibration, ops: Outputs, tmp_path: Pa
     source, out = FileSource(tmp_path / "ops.npz"), tmp_path / "levels.npz"
     made: list[int] = []
 
-    def fails_at_the_third(scorer: PartScorer, starts: Sequence[int]) -> Iterator[tuple[int, Table, int]]:
+    def fails_at_the_third(writer: PartWriter, starts: Sequence[int]) -> Made:
         for start in (3000, 0):
             made.append(start)
-            yield start, *scorer.part(start)
+            yield writer.part(start)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -140,9 +169,9 @@ def test_an_interrupted_run_goes_on(cal: Calibration, ops: Outputs, tmp_path: Pa
     manifest = tmp_path / "levels.npz.parts" / "_infimum.json"
     refused_when_changed(manifest, "_infimum.json", lambda: score_to_file(source, cal, out, resume=True))
 
-    def rest(scorer: PartScorer, starts: Sequence[int]) -> Iterator[tuple[int, Table, int]]:
+    def rest(writer: PartWriter, starts: Sequence[int]) -> Made:
         made.extend(starts)
-        return scorer.parts(starts)
+        return local_engine(writer, starts)
 
     done = score_to_file(source, cal, out, resume=True, engine=rest)
     assert (done.resumed, made) == (2, [3000, 0, 1000, 2000])
@@ -184,8 +213,8 @@ def test_a_part_that_was_damaged_meanwhile_is_not_gone_on_from(
         pytest.importorskip("pyarrow", reason="Parquet is an optional extra")
     source, out = FileSource(tmp_path / "ops.npz"), tmp_path / f"levels.{suffix}"
 
-    def stops(scorer: PartScorer, starts: Sequence[int]) -> Iterator[tuple[int, Table, int]]:
-        yield 0, *scorer.part(0)
+    def stops(writer: PartWriter, starts: Sequence[int]) -> Made:
+        yield writer.part(0)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -207,14 +236,14 @@ def test_a_killed_command_goes_on_with_resume(cal: Calibration, toy: Toy, tmp_pa
     cal.save(tmp_path / "cal.json")
     arguments = ["score", "--calibration", "cal.json", "--input", "ops.npz", "--out", "levels.npz"]
     slow = (
-        "import time, infimum.scoring as s; s.NUMBERS = 4000; old = s.PartScorer._table\n"
+        "import time, infimum.scoring.parts as s; s.NUMBERS = 4000; old = s.PartScorer._table\n"
         "def table(self, *a):\n    time.sleep(0.02)\n    return old(self, *a)\n"
         "s.PartScorer._table = table\nfrom infimum.cli.main import run; run()"
     )
     process = subprocess.Popen([sys.executable, "-c", slow, *arguments], cwd=tmp_path)
-    parts = tmp_path / "levels.npz.parts"
+    made = tmp_path / "levels.npz.parts"
     deadline = time.monotonic() + 60
-    while not list(parts.glob("part-*.npz")):
+    while not list(made.glob("part-*.npz")):
         assert time.monotonic() < deadline
         assert process.poll() is None
         time.sleep(0.005)
@@ -231,7 +260,7 @@ def test_a_killed_command_goes_on_with_resume(cal: Calibration, toy: Toy, tmp_pa
     assert done.returncode == 0, done.stderr
     assert "parts were there already" in done.stdout
     np.testing.assert_array_equal(read(tmp_path / "levels.npz")["success_levels"], cal.success_levels(logits))
-    assert not parts.exists()
+    assert not made.exists()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from infimum.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
     from infimum.conformal import Calibration
-    from infimum.scoring.scoring import Engine
+    from infimum.scoring.writing import Engine
 
 FIXED_BY_FILE = ("score", "tuning", "seed")
 
@@ -44,7 +44,7 @@ def score(
         typer.Option(
             "--out",
             metavar="FILE",
-            help="Success levels, a row per input: a .npz or .csv file, or a .parquet folder.",
+            help="Success levels, a row per input: a .npz or .csv file, a .parquet folder, or (no ending) one of npz.",
         ),
     ],
     inputs: Annotated[
@@ -101,18 +101,20 @@ def score(
     from infimum.data._data import path_fingerprint
     from infimum.io.parquet import need_pyarrow
     from infimum.io.places import check_places
-    from infimum.models._extraction import places_of
     from infimum.outputs._findings import saturation
-    from infimum.scoring.scoring import FileSource, Source, score_to_file
+    from infimum.scoring.parts import FileSource, Source
+    from infimum.scoring.scoring import ENDINGS, score_to_file, written_for
 
-    if out.suffix not in (".npz", ".csv", ".parquet"):
-        raise InputError(f"--out must end in .npz, .csv or .parquet, not {out.name!r}")
+    if out.suffix not in ENDINGS:
+        raise InputError(
+            f"--out must end in .npz, .csv or .parquet, or have no ending (a folder of npz), not {out.name!r}"
+        )
     if out.suffix == ".parquet":
         need_pyarrow()
     ran = NetworkOptions.of(model, network, trust, images)
     asked = o.levels_of(levels)
     check_places(
-        {"--out": places_of(out)},
+        {"--out": written_for(out)},
         {
             "--calibration": calibration,
             "--input": inputs,

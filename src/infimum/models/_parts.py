@@ -54,7 +54,7 @@ class PartFolder:
                 raise InputError(
                     f"{self.folder} is there already and not of an extraction; name another place"
                 )
-            self._sweep()
+            self.sweep()
             self._write_manifest({**manifest, "complete": False})
             return
         if not resume:
@@ -63,7 +63,7 @@ class PartFolder:
                 f"{self.folder} holds {what}: continue it with --resume (resume=True), or remove the folder"
             )
         check_settings(self.folder, old, manifest)
-        self._sweep()
+        self.sweep()
         if not old.get("complete"):
             self._check_chunks()
 
@@ -126,7 +126,7 @@ class PartFolder:
         elif self.folder.is_dir() and not any(self.folder.iterdir()):
             self.folder.rmdir()
 
-    def _sweep(self) -> None:
+    def sweep(self) -> None:
         """Remove what a killed run was writing."""
         for left in self.folder.iterdir():
             if _LEFT.fullmatch(left.name):
@@ -134,7 +134,7 @@ class PartFolder:
 
     def remove(self) -> None:
         """Remove chunks, manifest and folder; files of others are left where they are."""
-        self._sweep()
+        self.sweep()
         for _, _, path in self.found():
             path.unlink()
         (self.folder / MANIFEST).unlink()

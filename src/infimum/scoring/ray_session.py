@@ -16,7 +16,7 @@ from infimum.errors import InputError, MissingExtraError
 
 @contextmanager
 def ray_session(workers: int) -> Iterator[Any]:
-    """The module `ray`, with Ray Data: connected to RAY_ADDRESS, or running on this machine, on as many CPUs as asked.
+    """The module `ray`: connected to RAY_ADDRESS, or running on this machine, on as many CPUs as asked.
 
     Raises MissingExtraError without Ray, and InputError where no cluster answers.
     """
@@ -26,7 +26,6 @@ def ray_session(workers: int) -> Iterator[Any]:
     try:
         with interruptible(at_once=False):  # half an import is an error of its own
             import ray
-            import ray.data
     except ModuleNotFoundError as error:
         raise MissingExtraError("--engine ray", "ray") from error
     started = not ray.is_initialized()
@@ -51,16 +50,9 @@ def ray_session(workers: int) -> Iterator[Any]:
                 f"Ray does not let this process in at RAY_ADDRESS={cluster} ({error}); a cluster with a token needs "
                 "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here too"
             ) from error
-    context, logger = ray.data.DataContext.get_current(), logging.getLogger("ray.data")
-    before = context.enable_progress_bars, logger.level
     try:
-        # What goes wrong is raised; the rest is Ray's inner life.
-        context.enable_progress_bars = False
-        logger.setLevel(logging.CRITICAL)
         yield ray
     finally:
-        context.enable_progress_bars = before[0]
-        logger.setLevel(before[1])
         if started:
             ray.shutdown()
 
