@@ -1,4 +1,4 @@
-"""The table of docs/findings.md: every code, its level, what it means, what to do. `check` fails where it is not of today."""
+"""The table of docs/findings.md: every code, its level, meaning and advice. `check` fails where it is not of today."""
 
 from __future__ import annotations
 
