@@ -105,9 +105,14 @@ def checked(value: Any, hint: Any, where: str) -> Any:
             value = tuple([checked(item, inside[0], f"{where}[{i}]") for i, item in enumerate(value)])
     elif origin is dict:
         must(isinstance(value, dict), "an object", value, where)
-        for key, item in value.items():
+        for key in value:
             must(isinstance(key, str), "an object with text as keys", key, where)
-            checked(item, inside[1], f"{where}.{key}" if key.isidentifier() else f"{where}[{shown(key)}]")
+        read = {
+            key: checked(item, inside[1], f"{where}.{key}" if key.isidentifier() else f"{where}[{shown(key)}]")
+            for key, item in value.items()
+        }
+        if any(read[key] is not item for key, item in value.items()):
+            value = read
     elif hint is Any:
         _check_plain(value, where)
     elif is_dataclass(hint) and not isinstance(value, hint):  # type: ignore[arg-type]
