@@ -32,7 +32,7 @@ def verdict(c: Certificate) -> str:
 
 
 def to_text(c: Certificate) -> str:
-    """Verdict, table, what is missing from it and why, warnings."""
+    """Verdict, table, what is missing from it and why, notes and warnings."""
     lines = [in_brief(c.network), "", *textwrap.wrap(printable(verdict(c)), WIDTH), ""]
     right = c.n - c.wrong
     meaning = (
@@ -64,8 +64,9 @@ def to_text(c: Certificate) -> str:
     if c.exchangeability is not None:
         sentence = alike(c.exchangeability).replace("Calibration against", "Labelled inputs against", 1)
         lines += textwrap.wrap(sentence, WIDTH)
-    for warning in c.warnings:
-        lines += textwrap.wrap(f"warning: {in_brief(warning)}", WIDTH, subsequent_indent="  ")
+    for head, items in (("note", c.notes), ("warning", c.warnings)):
+        for item in items:
+            lines += textwrap.wrap(f"{head}: {in_brief(item)}", WIDTH, subsequent_indent="  ")
     lines += ignored(c.ignored)
     return "\n".join(map(printable, lines)).rstrip() + "\n"
 

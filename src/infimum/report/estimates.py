@@ -29,7 +29,7 @@ NO_GUARANTEE = (
 
 
 def to_text(found: Estimates) -> str:
-    """A line per estimate, the truth and the errors where there are labels, then the test and every warning."""
+    """A line per estimate, the truth and the errors where there are labels, then the test, notes and warnings."""
     truth = found.accuracy
     label = max(len(name) for name in NAMES.values())
     lines = [f"{'':{label}}  estimate{'' if truth is None else '             error'}"]
@@ -44,7 +44,8 @@ def to_text(found: Estimates) -> str:
     about = f"{found.n_calibration} calibration rows, {found.n_operation} operation inputs."
     tested = "" if found.exchangeability is None else alike(found.exchangeability)
     lines += [about, *textwrap.wrap(tested, WIDTH)]
-    for warning in found.warnings:
-        lines += textwrap.wrap(f"warning: {in_brief(warning)}", WIDTH, subsequent_indent="  ")
+    for head, items in (("note", found.notes), ("warning", found.warnings)):
+        for item in items:
+            lines += textwrap.wrap(f"{head}: {in_brief(item)}", WIDTH, subsequent_indent="  ")
     lines += ignored(found.ignored)
     return "\n".join(map(printable, lines)) + "\n"
