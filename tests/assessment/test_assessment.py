@@ -80,7 +80,8 @@ def test_auto_shows_what_it_chose_from(toy: Toy, data: dict[str, Outputs], tmp_p
     a = assess(data["calibration"], data["operation"], head=toy.head, manifold="auto", sampling=STOP)
     assert a.selection.n == 900
     assert a.selection.chosen.startswith(a.manifold["name"])
-    assert f"manifold auto took {a.selection.chosen}: {a.selection.why}" in a.notes
+    assert str(a.selection.why) in a.notes
+    assert str(a.selection.why).startswith(f"manifold auto took {a.selection.chosen}: ")
     a.save(tmp_path)
     assert Assessment.load(tmp_path) == a
     kernel = next(c for c in a.selection.candidates if c.name == "kernel")
@@ -96,7 +97,9 @@ def test_auto_shows_what_it_chose_from(toy: Toy, data: dict[str, Outputs], tmp_p
         with pytest.raises(InputError, match=r"selection"):
             Assessment.from_dict({**d, "selection": {**d["selection"], **broken}})
     hostile = a.to_dict()
-    hostile["selection"]["candidates"][1]["verdict"] = hostile["selection"]["why"] = "<b>|x|\x1b[2J\nnew"
+    text = "<b>|x|\x1b[2J\nnew"
+    hostile["selection"]["candidates"][1] |= {"verdict": "not-possible", "why": text}
+    hostile["selection"]["why"]["code"] = hostile["findings"][0]["code"] = text
     shown = Assessment.from_dict(hostile)
     assert "\x1b" not in shown.summary()
     shown.save(tmp_path)

@@ -228,7 +228,7 @@ def test_certify_corrects_every_bound_or_withholds_it() -> None:
         *("clopper_pearson", "anytime", "marginal_conformal", "confidence_floor")
     }
     assert all(b.value < plain[b.method] for b in made.bounds)
-    assert "which labels are wrong is not known" in made.withheld["prediction_powered"]
+    assert "which labels are wrong is not known" in str(made.withheld["prediction_powered"])
     with pytest.raises(InputError, match="method prediction_powered cannot judge: which labels are wrong"):
         certify(labelled, target=0.9, label_errors=5, method="prediction_powered", **data)
     best = certify(labelled, target=0.9, label_errors=5, method="auto", **data).judge

@@ -61,12 +61,12 @@ def test_labels_alone(data: dict[str, Outputs]) -> None:
     made = certify(data["lab"], target=0.6, per_class=True)
     assert [b.method for b in made.bounds] == ["clopper_pearson", "anytime"]
     assert len(made.per_class) == 4
-    assert "--operation" in made.withheld["prediction_powered"]
+    assert "--operation" in str(made.withheld["prediction_powered"])
     # The labelled rows may calibrate the two bounds that need no further label.
     with_operation = certify(data["lab"], target=0.6, operation=data["ops"])
     (marginal,) = (b for b in with_operation.bounds if b.method == "marginal_conformal")
     assert marginal.n == 250
-    assert "--calibration" in with_operation.withheld["prediction_powered"]
+    assert "--calibration" in str(with_operation.withheld["prediction_powered"])
 
 
 def test_labelled_rows_among_the_operation_are_left_out(data: dict[str, Outputs]) -> None:

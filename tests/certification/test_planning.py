@@ -124,7 +124,7 @@ def test_refused(options: dict, message: str) -> None:
 def test_foreign_json() -> None:
     for document, message in (
         ({"schema": "x"}, "schema is 'x'"),
-        ({"schema": "infimum/plan/1"}, "not a whole Plan"),
+        ({"schema": "infimum/plan/2"}, "not a whole Plan"),
     ):
         with pytest.raises(InputError, match=message):
             Plan.from_dict(document)

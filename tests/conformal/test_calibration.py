@@ -80,8 +80,8 @@ def test_saves_and_loads(tmp_path: Path, suffix: str, score: Score) -> None:
     back = Calibration.load(tmp_path / f"cal{suffix}")
     np.testing.assert_array_equal(back.keys, cal.keys)
     assert [
-        getattr(back, k) for k in ("score", "n_classes", "temperature", "randomize", "seed", "notes")
-    ] == [getattr(cal, k) for k in ("score", "n_classes", "temperature", "randomize", "seed", "notes")]
+        getattr(back, k) for k in ("score", "n_classes", "temperature", "randomize", "seed", "findings")
+    ] == [getattr(cal, k) for k in ("score", "n_classes", "temperature", "randomize", "seed", "findings")]
     np.testing.assert_array_equal(back.success_levels(logits), cal.success_levels(logits))
 
 
@@ -100,7 +100,7 @@ def test_saves_and_loads(tmp_path: Path, suffix: str, score: Score) -> None:
         ({"n_classes": 1}, "n_classes"),
         ({"n": 5}, "n is 5"),
         ({"randomize": "zz"}, "randomize"),
-        ({"notes": "zz"}, "notes"),
+        ({"findings": "zz"}, "findings"),
         ({"temperature": -1}, "temperature"),
         ({"temperature": 10**400}, "401 digits"),
     ],

@@ -28,11 +28,11 @@ def test_auto_uses_tuning_rows_or_sets_some_aside() -> None:
     logits = rng.normal(size=(100, 5))
     labels = rng.integers(5, size=100)
     given = calibrate(logits[:60], labels[:60], score=RAPS(k_reg="auto"), tuning=(logits[60:], labels[60:]))
-    assert (given.n, given.n_tuning, given.notes) == (60, 40, ())
+    assert (given.n, given.n_tuning, given.findings) == (60, 40, ())
     assert given.score == RAPS(0.01, tune_k_reg(logits[60:], labels[60:]))
     aside = calibrate(logits, labels, score=RAPS(k_reg="auto"), seed=4)
     assert (aside.n, aside.n_tuning) == (80, 20)
-    assert "20 of the 100" in aside.notes[0]
+    assert "20 of the 100" in str(aside.findings[0])
     again = calibrate(logits, labels, score=RAPS(k_reg="auto"), seed=4)
     np.testing.assert_array_equal(aside.keys, again.keys)
     assert (aside.keys != calibrate(logits, labels, score=RAPS(k_reg="auto"), seed=5).keys).any()
@@ -41,7 +41,7 @@ def test_auto_uses_tuning_rows_or_sets_some_aside() -> None:
 def test_unused_tuning_rows_are_a_note() -> None:
     rng = np.random.default_rng(0)
     logits, labels = rng.normal(size=(30, 3)), rng.integers(3, size=30)
-    assert "not used" in calibrate(logits, labels, score=LAC(), tuning=(logits, labels)).notes[0]
+    assert "not used" in str(calibrate(logits, labels, score=LAC(), tuning=(logits, labels)).findings[0])
 
 
 def test_too_few_rows_to_set_aside() -> None:

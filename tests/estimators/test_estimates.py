@@ -121,7 +121,8 @@ def test_no_wrong_row_is_warned_of(data: tuple[Outputs, Outputs]) -> None:
     cal, ops = data
     right = Outputs(cal.logits[cal.correct], cal.labels[cal.correct])
     found = estimate(right, ops)
-    assert any("only 0 of the" in warning for warning in found.warnings)
+    assert any("only 0 of the" in note for note in found.notes)
+    assert "note: only 0 of the" in found.summary()
     assert all(np.isfinite([e.value, e.standard_error]).all() for e in found.estimates)
 
 
@@ -131,11 +132,11 @@ def test_side_by_side(data: tuple[Outputs, Outputs]) -> None:
     assert found == estimate(cal, ops, seed=3)
     assert found.accuracy == ops.accuracy
     assert not found.exchangeability.rejected
-    assert found.warnings == ()
+    assert (found.warnings, found.notes) == ((), ())
     assert all("no guarantee" in e.note for e in found.estimates)
     assert all(0 <= e.value <= 1 and 0 < e.standard_error < 0.1 for e in found.estimates)
     d = json.loads(found.to_json())
-    assert d["schema"] == "infimum/estimates/1"
+    assert d["schema"] == "infimum/estimates/2"
     assert d["estimates"][0]["error"] == pytest.approx(found.estimates[0].value - ops.accuracy)
     blind = estimate(cal, Outputs(ops.logits))
     assert blind.accuracy is None

@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from infimum import Assessment, InputError, Outputs, assess, clopper_pearson
 from infimum.bounds._clopper_pearson import labels_needed, successes_needed
-from infimum.gates._gates import alike_gate, baseline_gate, false_alarm, gates_of, target_gate
+from infimum.gates._gates import Gate, alike_gate, baseline_gate, false_alarm, gates_of, target_gate
 from infimum.testing import assert_reliable
 
 
@@ -88,7 +88,8 @@ def test_target_gate(a: Assessment) -> None:
     failed = target_gate(replace(of(90, 100, a), target=replace(a.target, value=0.95, met=False)))
     assert not failed.passed
     assert "more labels alone will not help" in failed.notes[0]
-    assert failed.to_dict()["notes"] == list(failed.notes)
+    assert [f["code"] for f in failed.to_dict()["beside"]] == ["labels-that-would-do"]
+    assert Gate.from_dict(failed.to_dict()) == failed
 
 
 def test_what_is_met_under_a_refuted_assumption_says_so(toy: Toy, a: Assessment) -> None:

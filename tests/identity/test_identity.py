@@ -166,7 +166,8 @@ def test_copies_with_equal_ids_count_once() -> None:
     assert any("540 calibration rows are copies" in note for note in found.notes)
     proved = certify(given, target=0.5)
     assert (proved.n, proved.judge.value) == (60, right.value)
-    assert any("540 labelled rows are copies" in w for w in proved.warnings)
+    assert any("540 labelled rows are copies" in note for note in proved.notes)
+    assert "note: 540 labelled rows are copies" in proved.summary()
     table = Labelled(correct[ten], ids=ten.astype(str))
     assert (len(table), table.copies) == (60, 540)
     assert assert_reliable(given, 0.1).n == 60
@@ -310,7 +311,7 @@ def test_a_stream_finds_the_same(tmp_path: Path) -> None:
     cal = Outputs(whole.logits[:600], whole.labels[:600], ids=np.arange(600))
     ops.save(tmp_path / "ops.npz")
     streamed, held = (assess(cal, given).to_dict() for given in (open_stream(tmp_path / "ops.npz"), ops))
-    for part in ("certified", "warnings", "exchangeability", "measured", "success"):
+    for part in ("certified", "findings", "exchangeability", "measured", "success"):
         assert streamed[part] == held[part]
 
 

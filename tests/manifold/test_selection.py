@@ -21,6 +21,7 @@ from infimum.manifold import (
 )
 from infimum.manifold import _selection as selection
 from infimum.manifold._selection import CANDIDATES, DEFAULT, FAR, _Directions, _Trial
+from infimum.report.selection import verdict
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +56,7 @@ def test_the_chosen_one_has_the_largest_likelihood_of_those_whose_lambda_passes(
     assert law.fit.n == 1500  # fitted again, to all
     # The toy's features are a mixture of four Gaussians: a Gaussian law must win.
     assert found.chosen in ("gmm", "class-gaussians full", "class-gaussians shrunk")
-    assert "for λ itself the kernel was at least as good" in found.why
+    assert "for λ itself the kernel was at least as good" in str(found.why)
     again, same = select_manifold(x, toy.head, calibration)
     assert same == found
     rngs = np.random.default_rng(1), np.random.default_rng(1)
@@ -77,11 +78,13 @@ def test_a_manifold_whose_lambda_is_off_is_dropped_though_its_likelihood_is_larg
     law, found = select_manifold(x, toy.head, calibration)
     kernel, tree = found.candidates
     assert tree.log_likelihood > kernel.log_likelihood
-    assert tree.verdict.startswith("out: λ differs by more than 0.01")
-    assert (found.chosen, found.why, law.fit.name) == (DEFAULT, "the only one that passed", "kernel")
+    assert verdict(tree).startswith("out: λ differs by more than 0.01")
+    assert (found.chosen, law.fit.name) == (DEFAULT, "kernel")
+    assert str(found.why) == "manifold auto took kernel: the only one that passed"
     monkeypatch.setattr(selection, "CANDIDATES", {DEFAULT: narrow})
     _, found = select_manifold(x, toy.head, calibration)
-    assert (found.chosen, found.why) == (DEFAULT, "the default, as no candidate passed")
+    assert found.chosen == DEFAULT
+    assert str(found.why) == "manifold auto took kernel: the default, as no candidate passed"
 
 
 @pytest.mark.usefixtures("without_type_checks")
@@ -163,11 +166,11 @@ def test_what_is_not_tried(toy: Toy, calibration: Calibration, monkeypatch: pyte
     ):
         law, found = select_manifold(x, head, calibration)
         assert (law.fit.name, law.fit.n, found.chosen, found.candidates) == ("kernel", len(x), "kernel", ())
-        assert found.why.startswith("the default, untried: ")
-        assert why in found.why
+        assert str(found.why).startswith("manifold auto took kernel: the default, untried: ")
+        assert why in str(found.why)
     monkeypatch.setattr(selection, "DEAREST", 1000)
     gmm = select_manifold(toy.features(200, rng), toy.head, calibration)[1].candidates[-1]
-    assert (gmm.passed, gmm.difference, gmm.verdict[:9]) == (False, None, "not tried")
+    assert (gmm.passed, gmm.difference, verdict(gmm)[:9]) == (False, None, "not tried")
 
 
 def test_many_features_are_tried_by_a_part(
@@ -186,7 +189,7 @@ def test_classes_of_fewer_points_than_directions_have_no_density() -> None:
     x = means[labels] + rng.normal(size=(300, 30))
     head = Head(means, -0.5 * (means**2).sum(axis=1))
     found = select_manifold(x[:150], head, calibrate(head.logits(x[150:]), labels[150:]))[1]
-    verdicts = {c.name: c.verdict for c in found.candidates}
+    verdicts = {c.name: verdict(c) for c in found.candidates}
     assert verdicts["class-gaussians shrunk"] == "passed"
     for name in ("kernel", "class-gaussians full", "tree"):
         assert verdicts[name] == "out: some held-out logits have no density"
@@ -212,7 +215,7 @@ def test_collapsed_mixtures_are_out(
 
     monkeypatch.setattr(selection, "CANDIDATES", {"gmm": collapsed, DEFAULT: CANDIDATES[DEFAULT]})
     found = select_manifold(toy.features(400, np.random.default_rng(0)), toy.head, calibration)[1]
-    assert found.candidates[0].verdict == "out: its components no longer stand for the classes"
+    assert verdict(found.candidates[0]) == "out: its components no longer stand for the classes"
 
 
 def test_refused(toy: Toy, calibration: Calibration) -> None:

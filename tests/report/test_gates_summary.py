@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from reports import HOSTILE, toy_assessment
+from reports import HOSTILE, hostile_findings, toy_assessment
 
 from infimum import Assessment
 from infimum.gates._gates import Gate, gates_of
@@ -44,8 +44,9 @@ def test_a_target_met_where_the_inputs_are_not_alike(good: Assessment) -> None:
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_hostile_text_stays_text(good: Assessment, hostile: str) -> None:
-    a = replace(good, network=hostile, warnings=(hostile,))
-    text = to_summary([Suite(a, (Gate("target", True, hostile, (hostile,)),), 0.0)])
+    found = hostile_findings(hostile)
+    a = replace(good, network=hostile, findings=found)
+    text = to_summary([Suite(a, (Gate("target", True, found[1], found),), 0.0)])
     assert not re.search(r"<\w", text)
     assert sum(line.startswith("|") for line in text.splitlines()) == 3
     text.encode()

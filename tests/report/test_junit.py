@@ -7,7 +7,7 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
-from reports import HOSTILE, toy_assessment
+from reports import HOSTILE, hostile_findings, toy_assessment
 
 from infimum.gates._gates import Gate, gates_of, target_gate
 from infimum.report.junit import Suite, to_junit
@@ -84,8 +84,9 @@ def test_met_missed_and_no_target(assessments: list) -> None:
 
 @pytest.mark.parametrize("hostile", [*HOSTILE, " "])
 def test_hostile_text_stays_text(assessments: list, hostile: str) -> None:
-    a = replace(assessments[1], network=hostile, warnings=(hostile,))
-    gates = (Gate("baseline", False, hostile, (hostile,)), Gate("target", True, hostile, (hostile,)))
+    found = hostile_findings(hostile)
+    a = replace(assessments[1], network=hostile, findings=found)
+    gates = (Gate("baseline", False, found[1], found), Gate("target", True, found[0], found))
     root = check(to_junit([Suite(a, gates, 0.0)]))
     to_junit([Suite(a, gates, 0.0)]).encode()
     assert len(root) == 1

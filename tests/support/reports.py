@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from infimum import Assessment, Head, Outputs, Stopping, assess
+from infimum import Assessment, Head, Outputs, Sampling, Stopping, assess
+from infimum.io.findings import Finding
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -15,6 +16,16 @@ HOSTILE = (
     "\x00\x1b[2J\ud800 \n# heading",
     "long" * 200,
 )
+
+
+def hostile_findings(hostile: str) -> tuple[Finding, ...]:
+    """Findings whose data, whose code or whose unknown data are text from outside."""
+    return (
+        Finding("classes-without-labels", "warning", {"classes": [hostile], "more": 0}),
+        Finding(hostile, "warning", {hostile: hostile}),
+        Finding("capped", "note", {hostile: hostile}),
+        Finding(hostile, "note", {}, ignored=True),
+    )
 
 
 def toy_assessment(
@@ -48,7 +59,7 @@ def toy_assessment(
         options |= {
             "head": head,
             "manifold": "kernel",
-            "stopping": Stopping("samples", max_samples=6000, batch=1000),
+            "sampling": Sampling(Stopping("samples", max_samples=6000, batch=1000)),
         }
     return assess(calibration, operation, **options)
 
