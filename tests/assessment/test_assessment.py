@@ -190,7 +190,7 @@ def test_target_is_judged_by_the_method_named_beforehand(
 ) -> None:
     """A larger bound of another method does not meet the target, nor does it enter the verdict."""
     larger = Bound(0.9999, 0.95, "marginal_conformal", 300, ("x",))
-    monkeypatch.setattr("infimum.assessment._judging.marginal_conformal_of_counts", lambda *_: larger)
+    monkeypatch.setattr("infimum.bounds._registry.marginal_conformal_of_counts", lambda *_: larger)
     a = assess(data["calibration"], data["operation"], target=0.999)
     assert larger in a.certified
     assert (a.target.met, a.target.by) == (False, "clopper_pearson")

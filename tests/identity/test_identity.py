@@ -14,7 +14,7 @@ from trees import truth, world
 
 from infimum import InputError, Outputs, assess
 from infimum.assessment._judging import judging_bounds
-from infimum.bounds import clopper_pearson
+from infimum.bounds import PredictionPowered, clopper_pearson
 from infimum.certification._candidates import candidates
 from infimum.certification._certify import certify
 from infimum.certification._labelled import Labelled
@@ -75,7 +75,7 @@ def test_bounds_of_repeated_outputs_hold() -> None:
     for seed in range(draws):
         cal, tun, ops = world(150, seed), world(150, seed + 10_000), world(400, seed + 20_000)
         unlabelled = Outputs(ops.logits)
-        judged = judging_bounds("prediction_powered_betting", labelled_sets(cal, tun), unlabelled, 0.95)
+        judged = judging_bounds(PredictionPowered(), labelled_sets(cal, tun), unlabelled, 0.95)
         made = candidates(Labelled.of(cal), unlabelled, tun, None, 0).possible
         for where, bounds in (
             ("assess", judged),

@@ -55,7 +55,7 @@ def values(hint: Any) -> st.SearchStrategy:
     if origin is tuple:
         return st.lists(values(inside[0]), max_size=2)
     if origin is dict:
-        return PLAIN if inside[1] is Any else st.dictionaries(TEXT, TEXT, max_size=2)
+        return PLAIN if inside[1] is Any else st.dictionaries(TEXT, values(inside[1]), max_size=2)
     if type(None) in inside:
         return st.one_of(st.none(), *(values(kind) for kind in inside if kind is not type(None)))
     if isinstance(hint, type) and issubclass(hint, Record):

@@ -31,7 +31,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 def full_from(monkeypatch: pytest.MonkeyPatch, nth: int) -> None:
     """A disk that is full from the nth file on, after half of it."""
-    fill, written = infimum.replacing._fill, []
+    fill, written = infimum.io.replacing._fill, []
 
     def filled(place: Path, write: object) -> object:
         written.append(place)
@@ -44,7 +44,7 @@ def full_from(monkeypatch: pytest.MonkeyPatch, nth: int) -> None:
 
         return fill(place, half)
 
-    monkeypatch.setattr(infimum.replacing, "_fill", filled)
+    monkeypatch.setattr(infimum.io.replacing, "_fill", filled)
 
 
 @pytest.mark.parametrize("nth", [1, 2, 3])
@@ -172,7 +172,7 @@ def test_the_longest_name_that_a_file_may_have(tmp_path: Path) -> None:
 
 def test_what_a_killed_process_left_is_swept_and_what_another_writes_is_not(tmp_path: Path) -> None:
     script = (
-        "import sys, time\nfrom pathlib import Path\nfrom infimum.replacing import replace_file\n"
+        "import sys, time\nfrom pathlib import Path\nfrom infimum.io.replacing import replace_file\n"
         "def write(temporary):\n"
         "    temporary.write_text('half'); print(temporary.name, flush=True); time.sleep(100)\n"
         "replace_file(Path('a.json'), write)\n"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from conftest_types import Toy
 
-from infimum import Assessment, InputError, Outputs, Stopping, assess
+from infimum import Assessment, InputError, Outputs, Sampling, Stopping, assess
 from infimum._checks import Array
 from infimum.conformal import calibrate
 from infimum.manifold import Fidelity, Manifold, fit_gmm, fit_kernel
@@ -124,20 +124,22 @@ def test_assessments_carry_it(toy: Toy) -> None:
     """In the JSON, in the text; of a single Gaussian for all classes it tells that samples are not like the data."""
     rng = np.random.default_rng(1)
     cal, ops = toy.outputs(300, rng), toy.outputs(1500, rng)
-    good = assess(cal, ops, head=toy.head, stopping=STOP)
+    good = assess(cal, ops, head=toy.head, sampling=Sampling(STOP))
     assert Assessment.from_dict(json.loads(good.to_json())) == good
     f = good.fidelity
     assert sum(f.levels_real) == pytest.approx(1)
     assert sum(f.levels_samples) == pytest.approx(1)
     assert abs(f.difference) < 4 * f.standard_error
     assert f"AUC {f.auc:.3f}" in " ".join(good.summary().split())
-    bad = assess(cal, ops, head=toy.head, manifold="gmm", components=1, stopping=STOP).fidelity
+    bad = assess(cal, ops, head=toy.head, manifold="gmm:components=1", sampling=Sampling(STOP)).fidelity
     assert bad.auc > f.auc + 0.05
     d = good.to_dict()
     d["fidelity"]["levels_real"].pop()
     with pytest.raises(InputError, match="levels_real has 49"):
         Assessment.from_dict(d)
-    few = assess(cal, Outputs(ops.logits[:60], features=ops.features[:60]), head=toy.head, stopping=STOP)
+    few = assess(
+        cal, Outputs(ops.logits[:60], features=ops.features[:60]), head=toy.head, sampling=Sampling(STOP)
+    )
     assert few.fidelity is None
     assert any("not compared with features held out: 60 features" in note for note in few.notes)
 

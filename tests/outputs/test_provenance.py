@@ -9,7 +9,6 @@ import pytest
 
 from infimum import Head, Outputs
 from infimum.io.provenance import fingerprint
-from infimum.outputs import _provenance as provenance
 from infimum.outputs._provenance import fingerprints, origin
 
 
@@ -19,7 +18,7 @@ def test_layout_and_chunks_do_not_matter(monkeypatch: pytest.MonkeyPatch, tmp_pa
     np.save(tmp_path / "a.npy", array)
     same = (np.asfortranarray(array), array.astype(">f8"), np.load(tmp_path / "a.npy", mmap_mode="r"))
     whole = fingerprint(array), fingerprint(text)
-    monkeypatch.setattr(provenance, "CHUNK", 16)
+    monkeypatch.setattr("infimum.io.provenance.CHUNK", 16)
     assert (fingerprint(array), fingerprint(text)) == whole
     assert {fingerprint(other) for other in same} == {whole[0]}
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import infimum.assessment._stream_features as stream_features
-from infimum import InputError, Outputs, Stopping, assess
+from infimum import InputError, Outputs, Sampling, Stopping, assess
 from infimum.conformal import LAC, calibrate
 from infimum.outputs._stream import OutputsStream, open_stream
 
@@ -52,8 +52,8 @@ WAYS = {
     "unlabelled": ({"labels": None}, {"target": 0.9}),
     "weighted": ({"weights": np.random.default_rng(0).exponential(size=N) * (np.arange(N) > 400)}, {}),
     "ids": ({"ids": np.arange(N).astype(str), "class_names": ["a", "b", "c", "d"]}, {}),
-    "nan": ({}, {"empty": "nan", "step": "0.05"}),
-    "lac": ({}, {"score": LAC(), "empty": "zero"}),
+    "nan": ({}, {"levels": "step=0.05,empty=nan"}),
+    "lac": ({}, {"score": LAC(), "levels": "empty=zero"}),
 }
 
 
@@ -136,7 +136,7 @@ STOP = Stopping("samples", max_samples=2000, batch=1000)
 
 def test_samples_of_manifold_data_are_the_same(toy: Toy, calibration: Outputs) -> None:
     ops = toy.outputs(N, np.random.default_rng(3))
-    options = {"head": toy.head, "manifold_data": ops.features[:300], "stopping": STOP}
+    options = {"head": toy.head, "manifold_data": ops.features[:300], "sampling": Sampling(STOP)}
     assert plain(assess(calibration, streamed(ops, [700]), **options)) == plain(
         assess(calibration, ops, **options)
     )
@@ -152,7 +152,7 @@ def test_a_manifold_of_a_stream_is_that_in_memory(
     ops = toy.outputs(N, np.random.default_rng(3))
     if weighted:
         ops = Outputs(ops.logits, ops.labels, ops.features, weights=WAYS["weighted"][0]["weights"])
-    options = {"head": toy.head, "manifold": manifold, "stopping": STOP}
+    options = {"head": toy.head, "manifold": manifold, "sampling": Sampling(STOP)}
     ours = assess(calibration, streamed(ops, [700, 1]), **options)
     assert ours.lambda_.source == "manifold"
     assert plain(ours) == plain(assess(calibration, ops, **options))
@@ -184,7 +184,7 @@ def test_of_many_rows_some_or_their_moments_are_kept(
     options = {
         "head": toy.head,
         "manifold": manifold,
-        "stopping": Stopping("samples", max_samples=40_000),
+        "sampling": Sampling(Stopping("samples", max_samples=40_000)),
         "exchangeability": False,
     }
     found = [assess(calibration, streamed(ops, sizes), **options) for sizes in ([700, 1], [N], [3, 991])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import NoReturn, Protocol, runtime_checkable
 
 import typer
 
@@ -12,6 +12,7 @@ from infimum.cli.console import note, say, say_json
 from infimum.errors import ExitCode
 
 
+@runtime_checkable
 class Result(Protocol):
     """What a command may end with."""
 

@@ -108,7 +108,9 @@ def checked(value: Any, hint: Any, where: str) -> Any:
         for key in value:
             must(isinstance(key, str), "an object with text as keys", key, where)
         read = {
-            key: checked(item, inside[1], f"{where}.{key}" if key.isidentifier() else f"{where}[{shown(key)}]")
+            key: checked(
+                item, inside[1], f"{where}.{key}" if key.isidentifier() else f"{where}[{shown(key)}]"
+            )
             for key, item in value.items()
         }
         if any(read[key] is not item for key, item in value.items()):

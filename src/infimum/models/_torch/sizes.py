@@ -44,7 +44,7 @@ def check_size(text: str) -> int:
     (9, 16)
     >>> check_size("9**9**9**9")
     Traceback (most recent call last):
-    infimum.models.torch_archive.Untrusted: comes to a number that is too large
+    infimum.models._torch.archive.Untrusted: comes to a number that is too large
     """
     if len(text) > LONGEST or not re.fullmatch(r"[\x20-\x7e]*", text):
         raise Untrusted(f"is longer than {LONGEST} characters, or not plain text")

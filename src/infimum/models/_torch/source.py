@@ -69,7 +69,7 @@ def check_source(sources: Mapping[str, bytes]) -> frozenset[str]:
     frozenset()
     >>> check_source({"code/__torch__.py": b"def f(x: Tensor) -> Tensor:\n  torch. save(x, 'a')\n  return x\n"})
     Traceback (most recent call last):
-    infimum.models.torch_archive.Untrusted: code/__torch__.py calls torch.save (line 2)
+    infimum.models._torch.archive.Untrusted: code/__torch__.py calls torch.save (line 2)
     """
     if sum(map(len, sources.values())) > MOST_CODE:
         raise Untrusted(f"its code is larger than {MOST_CODE // 2**20} MiB")
