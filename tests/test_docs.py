@@ -25,8 +25,13 @@ FRAMEWORKS = {
 }
 """Pages of frameworks and data, which the index leads to."""
 ALSO_NEED = {"cluster": ("ray", "pyarrow", "dask", "pandas"), "papers": ("matplotlib",)}
-PAGES = sorted([*FOLDER.glob("*.md"), *(DOCS / f"{name}.md" for name in ("architecture", "faq", "tutorial"))])
-WITHOUT_COMMANDS = ("architecture", "callable", "faq", "reproduce")
+PAGES = sorted(
+    [
+        *FOLDER.glob("*.md"),
+        *(DOCS / f"{name}.md" for name in ("architecture", "faq", "tutorial", "reference/options")),
+    ]
+)
+WITHOUT_COMMANDS = ("architecture", "callable", "faq", "options", "reproduce")
 SHOWN = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"[-−]?\d+(?:[.,]\d+)*")
 TOLERANCE = 0.05
