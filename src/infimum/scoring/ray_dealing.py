@@ -20,6 +20,9 @@ from infimum.scoring.writing import PartMade
 TRIES = 4
 """How often a part is begun at most; one that kills every worker would go round for ever."""
 
+TASK_SECONDS = 2.0
+"""About how long a worker is at what it is handed at a time; of parts that take longer, one."""
+
 AHEAD = 2
 """Tasks that a worker has at a time: it need not wait for the next one."""
 
@@ -55,9 +58,9 @@ class Dealer:
         hire: Callable[[], Any],
         starts: Sequence[int],
         workers: int,
-        task_seconds: float,
+        most: int,
     ) -> None:
-        self.ray, self.hire, self.task_seconds = ray, hire, task_seconds
+        self.ray, self.hire, self.most = ray, hire, most
         self.waiting, self.again = deque(starts), deque[int]()
         self.left, self.workers = len(starts), min(workers, len(starts))
         self.hired: dict[int, _Hired] = {}
@@ -120,10 +123,10 @@ class Dealer:
             self._send(number, starts, worker.actor.make.remote(starts))
 
     def _parts_per_task(self) -> int:
-        """As many as take about `task_seconds`, fewer towards the end, so that all workers end together."""
-        by_time = self.task_seconds * self.made / self.seconds if self.seconds else 1
+        """As many as take about TASK_SECONDS, fewer towards the end, so that all workers end together."""
+        by_time = TASK_SECONDS * self.made / self.seconds if self.seconds else 1
         by_share = len(self.waiting) // (2 * AHEAD * self.workers)
-        return int(max(1, min(MOST, by_time, by_share)))
+        return int(max(1, min(self.most, by_time, by_share)))
 
     def _got(self, done: Done) -> Iterator[PartMade]:
         self.made += len(done.made)
