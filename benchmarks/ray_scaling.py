@@ -154,8 +154,9 @@ def project(one: Run, at_a_time: int, alone: Cost, dealt: Cost) -> None:
         f"handed out so, come every {1000 * serial:.2f} ms from two workers on these cores, and of it the process that "
         f"was called computes for {1000 * dealt.processor:.2f} ms (one at a time: {1000 * alone.seconds:.2f} and "
         f"{1000 * alone.processor:.2f} ms). Once for all parts: {one.plan:.1f} s to look at the network and the "
-        f"inputs, {one.first - work:.1f} s to start the workers. On paper, with the whole {1000 * serial:.2f} ms as what one "
-        "process does for all, for so many parts that the start does not count, and if nothing else is shared (disk, "
+        f"inputs, {one.first - work:.1f} s to start the workers. On paper, with the whole "
+        f"{1000 * serial:.2f} ms as what one process does for all, for so many parts that the start does not count, "
+        "and if nothing else is shared (disk, "
         "network):\n"
     )
     print("| workers |" + "".join(f" {w} |" for w in PROJECTED))
