@@ -61,6 +61,8 @@ class Dealer:
         most: int,
     ) -> None:
         self.ray, self.hire, self.most = ray, hire, most
+        of = ray.exceptions  # out of memory, of an actor that Ray itself has ended for it
+        self.lost = (of.RayActorError, of.OutOfMemoryError, of.WorkerCrashedError, of.NodeDiedError)
         self.waiting, self.again = deque(starts), deque[int]()
         self.left, self.workers = len(starts), min(workers, len(starts))
         self.hired: dict[int, _Hired] = {}
@@ -79,7 +81,7 @@ class Dealer:
             if worker is None:  # it has died, and what it had was dealt again
                 continue
             error = future.exception()
-            if isinstance(error, self.ray.exceptions.RayActorError):
+            if isinstance(error, self.lost):
                 self._lost(number, error)
             elif error is not None:
                 raise error
@@ -138,7 +140,10 @@ class Dealer:
 
     def _lost(self, number: int, error: Exception) -> None:
         """Deal again what a worker had that died; only what it was at may have been the cause."""
-        tasks = list(self.hired.pop(number).tasks.values())
+        worker = self.hired.pop(number)
+        with suppress(Exception):  # it may only be out of reach, and would go on
+            self.ray.kill(worker.actor)
+        tasks = list(worker.tasks.values())
         if not tasks[0]:
             self._check_start(error)
         for start in tasks[0]:
