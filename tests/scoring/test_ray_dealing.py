@@ -140,7 +140,7 @@ def test_many_parts_are_few_tasks_and_the_last_are_single() -> None:
     sizes = [len(task) for task in cluster.tasks]
     assert max(sizes) == MOST
     assert sizes[0] == sizes[-1] == 1
-    assert len(sizes) < 1.1 * math.ceil(20_000 / MOST)
+    assert len(sizes) < math.ceil(20_000 / MOST) + 100  # the shares of the last thousand grow smaller
     assert cluster.killed == 4
 
 
