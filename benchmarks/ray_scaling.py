@@ -122,8 +122,15 @@ class Free(PartWriter):
         return PartMade(start, 0.5 * PART, PART, 0)
 
 
-def handing_out(engine: Engine, folder: Path, calibration: Calibration) -> tuple[float, float]:
-    """Seconds, and processor seconds of this process, from part to part where they cost no work."""
+class Cost(NamedTuple):
+    """Seconds, and processor seconds of the process that was called, from part to part where they cost no work."""
+
+    seconds: float
+    processor: float
+
+
+def handing_out(engine: Engine, folder: Path, calibration: Calibration) -> Cost:
+    """What it costs to hand parts out, and to be told of them."""
     scorer = PartScorer(FileSource(folder), calibration, PART)
     writer = Free(scorer, PartFolder(folder, "npz"), FREE_PARTS * PART)
     begun = FREE_PARTS // 10  # until then the second worker may not be there
@@ -131,7 +138,7 @@ def handing_out(engine: Engine, folder: Path, calibration: Calibration) -> tuple
         if number == begun:
             began, used = time.perf_counter(), time.process_time()
     ended, spent = time.perf_counter(), time.process_time()
-    return (ended - began) / (FREE_PARTS - 1 - begun), (spent - used) / (FREE_PARTS - 1 - begun)
+    return Cost((ended - began) / (FREE_PARTS - 1 - begun), (spent - used) / (FREE_PARTS - 1 - begun))
 
 
 def median(runs: list[Run]) -> Run:
@@ -139,15 +146,17 @@ def median(runs: list[Run]) -> Run:
     return Run(*(statistics.median(values) for values in zip(*runs, strict=True)))
 
 
-def project(one: Run, serial: float, processor: float) -> None:
+def project(one: Run, at_a_time: int, alone: Cost, dealt: Cost) -> None:
     """Amdahl's law: workers share the parts; one process hands them out and is told of them."""
-    work = 1 / one.rate
+    work, serial = 1 / one.rate, dealt.seconds
     print(
-        f"\nA part takes a worker {work:.3f} s. Parts that cost no work, handed out one at a time, come every "
-        f"{1000 * serial:.2f} ms from two workers on these cores; of it the process that was called computes for "
-        f"{1000 * processor:.2f} ms. Once for all parts: {one.plan:.1f} s to look at the network and the inputs, "
-        f"{one.first - work:.1f} s to start the workers. On paper, with the whole {1000 * serial:.2f} ms as what one "
-        "process does for all, for so many parts that the start does not count, and if nothing else is shared (disk, "
+        f"\nA part takes a worker {work:.3f} s, so that it is handed {at_a_time} at a time. Parts that cost no work, "
+        f"handed out so, come every {1000 * serial:.2f} ms from two workers on these cores, and of it the process that "
+        f"was called computes for {1000 * dealt.processor:.2f} ms (one at a time: {1000 * alone.seconds:.2f} and "
+        f"{1000 * alone.processor:.2f} ms). Once for all parts: {one.plan:.1f} s to look at the network and the "
+        f"inputs, {one.first - work:.1f} s to start the workers. On paper, with the whole "
+        f"{1000 * serial:.2f} ms as what one process does for all, for so many parts that the start does not count, "
+        "and if nothing else is shared (disk, "
         "network):\n"
     )
     print("| workers |" + "".join(f" {w} |" for w in PROJECTED))
@@ -169,6 +178,7 @@ def main() -> None:
     import ray
     import torch
 
+    from infimum.scoring.ray_dealing import MOST, TASK_SECONDS
     from infimum.scoring.ray_engine import RayEngine
     from infimum.scoring.ray_session import ray_session
 
@@ -192,7 +202,9 @@ def main() -> None:
             tuple((path.name, path.read_bytes()) for path in sorted((folder / f"{at}-0").glob("part-*")))
             for at in range(len(engines))
         }
-        serial = handing_out(RayEngine(2, task_seconds=0), folder, calibration)
+        at_a_time = max(1, min(MOST, int(TASK_SECONDS * median(runs["Ray, 1 worker"]).rate)))
+        alone = handing_out(RayEngine(2, most=1), folder, calibration)
+        dealt = handing_out(RayEngine(2, most=at_a_time), folder, calibration)
         os.chdir("/")
     parts = -(-given.inputs // PART)
     print(
@@ -210,7 +222,7 @@ def main() -> None:
             f"{of.processor:.1f} |"
         )
     print(f"\nThe parts of all three: {'the same bytes' if len(files) == 1 else 'DIFFERENT'}.")
-    project(found["Ray, 1 worker"], *serial)
+    project(found["Ray, 1 worker"], at_a_time, alone, dealt)
 
 
 if __name__ == "__main__":

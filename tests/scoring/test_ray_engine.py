@@ -112,6 +112,8 @@ parts.NUMBERS = 4000
 source, calibration = FileSource(pathlib.Path("ops.npz")), Calibration.load("cal.json")
 score_to_file(source, calibration, here / "ray.npz", error="0.1", engine=noted(Noted, RayEngine(2)))
 score_to_file(source, calibration, here / "gpu.npz", error="0.1", engine=RayEngine(2, gpu=True))
+hive = FileSource(pathlib.Path("hive"))
+score_to_file(hive, calibration, here / "hive.npz", error="0.1", engine=RayEngine(2))
 for name in ("parts.parquet", "parts"):
     score_to_file(source, calibration, here / f"ray-{name}", error="0.1", engine=noted(Noted, RayEngine(2)))
 for name, kind in (("deadly", Deadly), ("nowhere", only_here.Scorer)):
@@ -138,6 +140,10 @@ def here(toy: Toy, tmp_path_factory: pytest.TempPathFactory) -> Path:
     labelled = toy.outputs(200, rng)
     calibrate(labelled.logits, labelled.labels, seed=9).save(folder / "cal.json")
     Outputs(toy.outputs(5500, rng).logits, ids=np.arange(5500).astype(str)).save(folder / "ops.npz")
+    ops = Outputs.load(folder / "ops.npz")
+    for day, rows in (("01", slice(0, 2500)), ("02", slice(2500, 5500))):
+        (folder / f"hive/date=2026-01-{day}").mkdir(parents=True)
+        ops.taken(rows).save(folder / f"hive/date=2026-01-{day}/part-0.parquet")
     logits = rng.normal(size=(ROWS, toy.head.n_classes)).astype(np.float32)
     np.savez(folder / "large.npz", logits=logits)
     logits[LOST, 2] = np.nan
@@ -220,6 +226,7 @@ def test_a_killed_worker_changes_nothing(here: Path, found: dict[str, list]) -> 
         np.testing.assert_array_equal(made["ids"], ops.ids)
         np.testing.assert_array_equal(made["predicted"], ops.predicted)
     same(here / "ray.npz", here / "gpu.npz")
+    same(here / "ray.npz", here / "hive.npz")
 
 
 @pytest.mark.slow

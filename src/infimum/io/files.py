@@ -31,7 +31,7 @@ def read_arrays(path: str | Path, wanted: Iterable[str] | None = None) -> dict[s
     path = Path(path)
     names = None if wanted is None else set(wanted)
     if path.is_dir():
-        from infimum.io.parquet import read_parquet_folder
+        from infimum.io.parquet_parts import read_parquet_folder
 
         return read_parquet_folder(path, names)
     start = read_bytes(path, 8)
@@ -65,7 +65,7 @@ def array_names(path: str | Path) -> list[str]:
 
         return npz_names(path)
     if start == b"PAR1":
-        from infimum.io.parquet import parquet_names
+        from infimum.io.parquet_parts import parquet_names
 
         return parquet_names(path)
     return sorted(safetensors_header(path)[0])

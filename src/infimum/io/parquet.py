@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from infimum._checks import Array
 from infimum.errors import InputError, MissingExtraError
 from infimum.io.documents import parse_json
 from infimum.io.memory import check_fits
-from infimum.io.records import read_sealed
 from infimum.io.regular import check_regular
 from infimum.io.replacing import replace_file
 
@@ -33,85 +32,15 @@ _WIDTH = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8}
 """Bytes of a number in memory, by its kind in the file; of text and others at least some."""
 
 
-def parquet_names(path: Path) -> list[str]:
-    """Names of the arrays in the file, or folder of parts; numbered columns count as one array."""
-    path = parquet_parts(path)[0]
-    return sorted(_columns(_open(path), path))
-
-
 def parquet_rows(path: Path) -> int:
     """Rows of a file, from its footer."""
-    return int(_open(path).metadata.num_rows)
+    return int(open_parquet(path).metadata.num_rows)
 
 
-def folder_parts(folder: Path) -> list[Path]:
-    """The Parquet files of a folder by name; InputError for none, links, or an extraction that is not finished."""
-    parts = sorted(path for path in folder.glob("*.parquet") if not path.name.startswith((".", "_")))
-    if not parts:
-        raise InputError(
-            f"{folder} is a directory without Parquet files; a file was expected, or a folder of Parquet parts "
-            "(assess and score read folders of npz too)"
-        )
-    for path in parts:
-        if path.is_symlink() or not path.is_file():
-            raise InputError(f"{path} is a link or not a file; the parts must lie in the folder")
-    manifest = folder / MANIFEST
-    if manifest.is_file() and read_sealed(manifest, SCHEMA).get("complete") is not True:
-        raise InputError(f"{folder} is an extraction that is not finished; run it again with --resume")
-    return parts
-
-
-def parquet_parts(path: Path) -> list[Path]:
-    """The file itself, or the parts of a folder."""
-    return folder_parts(path) if path.is_dir() else [path]
-
-
-def parquet_blocks(
-    files: list[Path],
-) -> tuple[int, Callable[[tuple[str, ...], int, int], Iterator[dict[str, Array]]]]:
-    """Rows of all files, and a reader of them block by block (see `stream.Read`), a row group's pages at a time."""
-    starts = [0]
-    for path in files:
-        with _open(path) as file:
-            starts.append(starts[-1] + int(file.metadata.num_rows))
-
-    def read(names: tuple[str, ...], rows: int, start: int) -> Iterator[dict[str, Array]]:
-        for first, stop, path in zip(starts, starts[1:], files, strict=False):
-            if start < stop:
-                yield from _file_blocks(path, names, rows, max(0, start - first))
-
-    return starts[-1], read
-
-
-def _file_blocks(path: Path, names: tuple[str, ...], rows: int, start: int) -> Iterator[dict[str, Array]]:
-    import pyarrow as pa
-
-    with _open(path) as file:
-        columns = {name: c for name, c in _columns(file, path).items() if name in names}
-        missing = [name for name in names if name not in columns and name != "class_names"]
-        if missing:
-            raise InputError(f"{path} lacks {', '.join(missing)}, which the first part holds")
-        others = {}
-        if "class_names" in names and (found := _class_names(file, path)) is not None:
-            others["class_names"] = found
-        read = [c for parts in columns.values() for c in parts]
-        first = 0
-        for group in range(file.num_row_groups):
-            stop = first + file.metadata.row_group(group).num_rows
-            if start < stop:
-                # One row group per call: pyarrow keeps what it has read of several until the last is done.
-                row = first
-                with answering(path, f" in row group {group}, which holds rows {first} to {stop - 1}"):
-                    for batch in file.iter_batches(rows, [group], read):
-                        skipped = min(max(0, start - row), len(batch))
-                        if skipped < len(batch):
-                            table = pa.Table.from_batches([batch.slice(skipped)])
-                            yield {**_arrays(table, columns, path, row + skipped), **others}
-                        row += len(batch)
-            first = stop
-
-
-def _arrays(table: Any, columns: Mapping[str, list[str]], path: Path, first_row: int = 0) -> dict[str, Array]:
+def arrays_of(
+    table: Any, columns: Mapping[str, list[str]], path: Path, first_row: int = 0
+) -> dict[str, Array]:
+    """Arrays of a table, each from its columns; errors count from `first_row`."""
     arrays = {}
     for name, parts in columns.items():
         found = [_to_array(table.column(c), f"{path}: {c}", first_row) for c in parts]
@@ -121,7 +50,8 @@ def _arrays(table: Any, columns: Mapping[str, list[str]], path: Path, first_row:
     return arrays
 
 
-def _class_names(file: Any, path: Path) -> Array | None:
+def class_names_of(file: Any, path: Path) -> Array | None:
+    """What the file's metadata say of its classes' names."""
     text = (file.schema_arrow.metadata or {}).get(b"infimum.class_names")
     if text is None:
         return None
@@ -131,38 +61,16 @@ def _class_names(file: Any, path: Path) -> Array | None:
     return np.asarray(names, dtype=str)
 
 
-def read_parquet_folder(folder: Path, wanted: set[str] | None = None) -> dict[str, Array]:
-    """Arrays of a folder of Parquet parts, joined in order of the parts' names."""
-    parts = folder_parts(folder)
-    check_fits(sum(_size(_open(path), path, wanted) for path in parts), folder)
-    first = read_parquet(parts[0], wanted)
-    blocks: dict[str, list[Array]] = {name: [array] for name, array in first.items()}
-    for path in parts[1:]:
-        arrays = read_parquet(path, wanted)
-        if {name: array.shape[1:] for name, array in arrays.items()} != {
-            name: array.shape[1:] for name, array in first.items()
-        }:
-            raise InputError(f"{path} has other columns or widths than {parts[0]}; the parts must agree")
-        for name, array in arrays.items():
-            blocks[name].append(array)
-    if any((names != first["class_names"]).any() for names in blocks.get("class_names", ())):
-        raise InputError(f"{folder}: the parts differ in class_names")
-    return {
-        name: first[name] if name == "class_names" else np.concatenate(arrays)
-        for name, arrays in blocks.items()
-    }
-
-
 def read_parquet(path: Path, wanted: set[str] | None = None) -> dict[str, Array]:
     """Arrays of a Parquet file by name; metadata `infimum.class_names` (JSON) becomes `class_names`."""
-    file = _open(path)
-    check_fits(_size(file, path, wanted), path)
+    file = open_parquet(path)
+    check_fits(size_of(file, path, wanted), path)
     arrays: dict[str, Array] = {}
     with answering(path):
-        for name, columns in _columns(file, path).items():
+        for name, columns in columns_of(file, path).items():
             if wanted is None or name in wanted:
-                arrays |= _arrays(file.read(columns=columns), {name: columns}, path)
-    if (names := _class_names(file, path)) is not None:
+                arrays |= arrays_of(file.read(columns=columns), {name: columns}, path)
+    if (names := class_names_of(file, path)) is not None:
         arrays["class_names"] = names
     return arrays
 
@@ -197,7 +105,8 @@ def write_parquet(path: str | Path, arrays: Mapping[str, Array]) -> None:
     replace_file(Path(path), write)
 
 
-def _open(path: Path) -> Any:
+def open_parquet(path: Path) -> Any:
+    """A file, to be read a page at a time; InputError where it is none."""
     need_pyarrow()
     import pyarrow
     import pyarrow.parquet as pq
@@ -219,9 +128,9 @@ def _open(path: Path) -> Any:
         raise InputError(f"{str(path)!r} has a name that is not UTF-8; rename the file") from error
 
 
-def _size(file: Any, path: Path, wanted: set[str] | None) -> int:
+def size_of(file: Any, path: Path, wanted: set[str] | None) -> int:
     """Bytes that the wanted columns take in memory, at least: packed, a few bytes can stand for any number of rows."""
-    columns = _columns(file, path)
+    columns = columns_of(file, path)
     read = {c for name, parts in columns.items() if wanted is None or name in wanted for c in parts}
     size = 0
     with answering(path):
@@ -252,7 +161,7 @@ def answering(path: Path, where: str = "") -> Iterator[None]:
         ) from error
 
 
-def _columns(file: Any, path: Path) -> dict[str, list[str]]:
+def columns_of(file: Any, path: Path) -> dict[str, list[str]]:
     """Columns of each array: itself, or its numbered parts in order of number (0, 1, 2, … without a gap).
 
     Raises InputError where two columns have one name, or one number, or an array is there in both ways.

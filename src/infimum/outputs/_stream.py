@@ -145,7 +145,7 @@ def open_stream(path: str | Path, progress: Progress | None = None) -> OutputsSt
     path = Path(path)
     parts = _npz_parts(path) if path.is_dir() else [path]
     if not parts or read_bytes(parts[0], 4) == b"PAR1":
-        from infimum.io.parquet import parquet_blocks, parquet_parts
+        from infimum.io.parquet_parts import parquet_blocks, parquet_parts
 
         n, read = parquet_blocks(parquet_parts(path))
         names = [*array_names(path), "class_names"]  # which may be in the metadata

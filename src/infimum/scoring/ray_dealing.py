@@ -20,6 +20,9 @@ from infimum.scoring.writing import PartMade
 TRIES = 4
 """How often a part is begun at most; one that kills every worker would go round for ever."""
 
+TASK_SECONDS = 2.0
+"""About how long a worker is at what it is handed at a time; of parts that take longer, one."""
+
 AHEAD = 2
 """Tasks that a worker has at a time: it need not wait for the next one."""
 
@@ -55,9 +58,11 @@ class Dealer:
         hire: Callable[[], Any],
         starts: Sequence[int],
         workers: int,
-        task_seconds: float,
+        most: int,
     ) -> None:
-        self.ray, self.hire, self.task_seconds = ray, hire, task_seconds
+        self.ray, self.hire, self.most = ray, hire, most
+        of = ray.exceptions  # out of memory, of an actor that Ray itself has ended for it
+        self.lost = (of.RayActorError, of.OutOfMemoryError, of.WorkerCrashedError, of.NodeDiedError)
         self.waiting, self.again = deque(starts), deque[int]()
         self.left, self.workers = len(starts), min(workers, len(starts))
         self.hired: dict[int, _Hired] = {}
@@ -76,7 +81,7 @@ class Dealer:
             if worker is None:  # it has died, and what it had was dealt again
                 continue
             error = future.exception()
-            if isinstance(error, self.ray.exceptions.RayActorError):
+            if isinstance(error, self.lost):
                 self._lost(number, error)
             elif error is not None:
                 raise error
@@ -120,10 +125,10 @@ class Dealer:
             self._send(number, starts, worker.actor.make.remote(starts))
 
     def _parts_per_task(self) -> int:
-        """As many as take about `task_seconds`, fewer towards the end, so that all workers end together."""
-        by_time = self.task_seconds * self.made / self.seconds if self.seconds else 1
+        """As many as take about TASK_SECONDS, fewer towards the end, so that all workers end together."""
+        by_time = TASK_SECONDS * self.made / self.seconds if self.seconds else 1
         by_share = len(self.waiting) // (2 * AHEAD * self.workers)
-        return int(max(1, min(MOST, by_time, by_share)))
+        return int(max(1, min(self.most, by_time, by_share)))
 
     def _got(self, done: Done) -> Iterator[PartMade]:
         self.made += len(done.made)
@@ -135,7 +140,10 @@ class Dealer:
 
     def _lost(self, number: int, error: Exception) -> None:
         """Deal again what a worker had that died; only what it was at may have been the cause."""
-        tasks = list(self.hired.pop(number).tasks.values())
+        worker = self.hired.pop(number)
+        with suppress(Exception):  # it may only be out of reach, and would go on
+            self.ray.kill(worker.actor)
+        tasks = list(worker.tasks.values())
         if not tasks[0]:
             self._check_start(error)
         for start in tasks[0]:

@@ -16,12 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from infimum.errors import InputError
-from infimum.scoring.ray_dealing import Dealer, Done
+from infimum.scoring.ray_dealing import MOST, Dealer, Done
 from infimum.scoring.ray_session import ray_session
 from infimum.scoring.writing import PartMade, PartWriter
-
-TASK_SECONDS = 1.0
-"""About how long a worker is at what it is handed at a time; of parts that take longer, one."""
 
 SEEN_WITHIN = 5.0
 """Seconds until a file that was just written is seen on the other machines of a network disk."""
@@ -36,7 +33,8 @@ class Sign(NamedTuple):
 
 @dataclass(frozen=True)
 class RayEngine:
-    """An engine of `score_to_file`: `workers` actors, each with a CPU, or with a GPU of its own if `gpu`.
+    """An engine of `score_to_file`: `workers` actors, each with a CPU, or with a GPU of its own if `gpu`; a
+    worker is handed at most `most` parts at a time.
 
     The environment variable RAY_ADDRESS names a cluster; without it Ray is started on this machine, and stopped
     in the end, unless the process has started it already. All machines must see the inputs and the folder that is
@@ -45,7 +43,7 @@ class RayEngine:
 
     workers: int = 2
     gpu: bool = False
-    task_seconds: float = TASK_SECONDS
+    most: int = MOST
 
     def __call__(self, writer: PartWriter, starts: Sequence[int]) -> Generator[PartMade, None, None]:
         """Every part once, in the order in which they are ready.
@@ -65,9 +63,7 @@ class RayEngine:
             kind = ray.remote(num_cpus=0 if self.gpu else 1, num_gpus=1 if self.gpu else 0)(Worker)
             shared = ray.put(writer)  # sent once to each machine, not once to each worker
             here = os.getcwd()
-            dealer = Dealer(
-                ray, lambda: kind.remote(shared, here, sign), starts, self.workers, self.task_seconds
-            )
+            dealer = Dealer(ray, lambda: kind.remote(shared, here, sign), starts, self.workers, self.most)
             try:
                 yield from dealer.parts()
             finally:
