@@ -8,7 +8,9 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-METAVAR = "NAME[:KEY=VALUE,…]"
+METAVAR = "NAME[:K=V,…]"
+"""Short, so that what stands beside it is not cut where a terminal is narrow."""
+
 PAIRS = "KEY=VALUE,…"
 
 HOMES = {
