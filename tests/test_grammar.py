@@ -92,7 +92,7 @@ REFUSED: list[tuple[Registry[Any], str, str]] = [
     (
         SCORES,
         "raps:penalty",
-        "score raps takes no 'penalty' (did you mean penalty?); its parameters, as KEY=VALUE",
+        "score raps: penalty needs a value, as penalty=VALUE",
     ),
     (SCORES, "raps:penalty =1", "score raps takes no 'penalty =1' (did you mean penalty?)"),
     (SCORES, "raps:penalty=1,penalty=1", "score raps: penalty is given twice"),
@@ -427,3 +427,14 @@ def test_file_command_line_and_python_take_the_same_texts(toy: Toy, tmp_path: Pa
             a.pop(key)
     assert found[0]["lambda"]["source"] == "manifold"
     assert found[0] == found[1] == found[2] == found[3]
+
+
+def test_what_a_newcomer_types_is_answered_by_what_was_meant() -> None:
+    from infimum.manifold._stopping import SAMPLINGS
+
+    with pytest.raises(InputError, match=r"begin with a name, as se:tol=…"):
+        SAMPLINGS.read("tol=1e-3")
+    with pytest.raises(InputError, match=r"k_reg needs a value, as k_reg=VALUE"):
+        SCORES.read("raps:k_reg")
+    with pytest.raises(InputError, match=r"max_samples must be .* below 2\^63"):
+        SAMPLINGS.read("se:max_samples=99999999999999999999")

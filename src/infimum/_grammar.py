@@ -61,9 +61,13 @@ class Registry(Generic[T]):
             return given
         name, _, rest = (self.default, "", given) if self.default else given.partition(":")
         if name not in self.kinds:
-            raise InputError(
-                f"{self.what} must be one of {self.names}, not {_quoted(name)}{_near(name, self.kinds)}"
-            )
+            hint = _near(name, self.kinds)
+            key = name.partition("=")[0]
+            if "=" in name and (
+                whose := next((k for k, kind in self.kinds.items() if key in kind.hints), None)
+            ):
+                hint = f"; begin with a name, as {whose}:{key}=…"
+            raise InputError(f"{self.what} must be one of {self.names}, not {_quoted(name)}{hint}")
         kind = self.kinds[name]
         parameters = dict(self._parameters(rest, kind, name))
         try:
@@ -93,7 +97,9 @@ class Registry(Generic[T]):
         seen: set[str] = set()
         for part in filter(None, split(text)):
             key, equals, word = part.partition("=")
-            if not equals or key not in kind.hints:
+            if not equals and key in kind.hints:
+                raise InputError(f"{whose}: {key} needs a value, as {key}=VALUE")
+            if key not in kind.hints:
                 known = ", ".join(kind.hints)
                 raise InputError(
                     f"{whose} takes no {_quoted(part)}{_near(key, kind.hints)}; "

@@ -34,7 +34,7 @@ def test_the_command_line_ignores_and_says_so(tmp_path: Path, infimum: Run) -> N
     ):
         assert "ignored as asked: few-operation-inputs" in text
     assert "warning: ignored" not in done.stdout
-    wrong = infimum(*given, "--ignore", "few", cwd=tmp_path)
+    wrong = infimum(*given, "--ignore", "few-inputs", cwd=tmp_path)
     assert wrong.returncode == 2
     assert "did you mean few-" in wrong.stderr
 
@@ -56,6 +56,6 @@ def test_a_selection_of_rows_checks_the_codes_too(tmp_path: Path, infimum: Run) 
     for name, o in zip(("cal", "ops"), outputs(), strict=True):
         o.save(tmp_path / f"{name}.npz")
     given = ("plan", "--select", "9", "--operation", "ops.npz", "--calibration", "cal.npz", "--out", "s.csv")
-    assert infimum(*given, "--ignore", "few", cwd=tmp_path).returncode == 2
+    assert infimum(*given, "--ignore", "few-inputs", cwd=tmp_path).returncode == 2
     assert not (tmp_path / "s.csv").exists()
     assert infimum(*given, "--ignore", "ids-refuted", cwd=tmp_path).returncode == 0

@@ -191,3 +191,25 @@ def test_verbose_logs_to_stderr_and_nothing_else_changes(toy: Toy, tmp_path: Pat
     assert "calibrated on 100 rows" in runs[1].stderr
     assert "DEBUG" not in runs[1].stderr
     assert runs[2].stderr.count("DEBUG infimum: sampled") == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--out", ""),
+        ("--out=",),
+        ("--json", ""),
+        ("--levels", ""),
+        ("--score", ""),
+        ("--name", ""),
+        ("--network=",),
+    ],
+)
+def test_an_empty_value_is_refused_by_name(
+    arguments: tuple[str, ...], tmp_path: Path, inside: object
+) -> None:
+    """What `--out "$UNSET"` gives: the folder one stands in must not be filled."""
+    done = inside("assess", "--calibration", "c.npz", "--operation", "o.npz", *arguments)
+    assert done.returncode == 2
+    assert f"{arguments[0].removesuffix('=')} is empty" in done.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -13,7 +13,7 @@ from infimum._text import in_brief
 from infimum.cli import options as o
 from infimum.cli.console import note, say
 from infimum.cli.emit import end
-from infimum.errors import ExitCode
+from infimum.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
     from infimum.assessment._results import Assessment
@@ -43,7 +43,10 @@ def check(
     from infimum.report.junit import Suite, to_junit
 
     asked = load_check_file(check_file)
-    o.codes_of(list(asked.ignore))
+    try:
+        o.codes_of(list(asked.ignore))
+    except InputError as error:
+        raise InputError(f"{check_file}: ignore: {error}") from error
     reports = [f"{entry.name}/{name}" for entry in asked.networks for name in Assessment.WRITTEN]
     check_places(
         {

@@ -8,6 +8,8 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from infimum.errors import InputError
+
 METAVAR = "NAME[:K=V,…]"
 """Short, so that what stands beside it is not cut where a terminal is narrow."""
 
@@ -42,6 +44,15 @@ def filled(text: str) -> str:
 
 class Command(TyperCommand):
     """A command whose help tells what its registries know."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse an empty text, which an unset variable of a shell leaves: for a path it would be this folder."""
+        for before, given in zip(["", *args], args, strict=False):
+            name, equals, value = given.partition("=")
+            if given == "" or (given.startswith("--") and equals and not value):
+                which = name if equals else before if before.startswith("-") else "an argument"
+                raise InputError(f"{which} is empty; give a value, or leave it out")
+        return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Fill in, then print."""

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 from infimum._checks import Real, check_positive, check_seed
 from infimum._grammar import Kind, Registry
 from infimum.errors import InputError
+from infimum.io.ranges import shown
 
 Rule = Literal["se", "difference", "samples", "time"]
 Draw = Literal["independent", "sobol"]
@@ -35,8 +36,10 @@ class Stopping:
         check_positive(self.tolerance, "tolerance")
         check_positive(self.seconds, "seconds")
         for what, value in (("batch", self.batch), ("max_samples", self.max_samples)):
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise InputError(f"{what} must be a whole number, 1 or more, not {value!r}")
+            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**63:
+                raise InputError(
+                    f"{what} must be a whole number, 1 or more and below 2^63, not {shown(value)}"
+                )
 
     def to_dict(self) -> dict[str, Any]:
         """The rule and the figures it uses."""

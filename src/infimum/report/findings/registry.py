@@ -72,9 +72,9 @@ def check_codes(codes: Iterable[str]) -> frozenset[str]:
         if code in VERDICTS:
             raise InputError(f"{code} is part of the verdict itself and cannot be ignored; leave it out")
         if code not in CODES:
-            near = difflib.get_close_matches(code[:60], CODES, n=1, cutoff=0.0)
+            near = difflib.get_close_matches(code[:60], CODES, n=1)
+            meant = f"did you mean {near[0]}? " if near else ""
             raise InputError(
-                f"there is no finding {printable(code)!r} to ignore; did you mean {near[0]}? All of them: "
-                "docs/findings.md"
+                f"there is no finding {printable(code)!r} to ignore; {meant}All of them: docs/findings.md"
             )
     return frozenset(codes)
