@@ -167,7 +167,8 @@ def test_nothing_heavy_is_loaded_before_ctrl_c_is_answered() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     ours = {name for name in done.stdout.split() if name.startswith("infimum")}
-    assert ours == {"infimum", "infimum.cli", "infimum.cli.main"}
+    light = {"infimum._version", "infimum.io", "infimum.io.faces"}
+    assert ours == {"infimum", "infimum.cli", "infimum.cli.main", *light}
     assert not {"typer", "rich", "numpy", "scipy"} & set(done.stdout.split())
 
 
@@ -188,7 +189,7 @@ def test_a_process_that_is_asked_to_end_takes_away_what_is_half_written(
     number: int, here: Path, tmp_path: Path
 ) -> None:
     code = SLOW.format(
-        module="models.assembly", patch="m._write_npz = lambda path, *_: (path.write_bytes(b'half'), slow())"
+        module="models._assembly", patch="m._write_npz = lambda path, *_: (path.write_bytes(b'half'), slow())"
     )
     command = ["score", "--calibration", here / "cal.npz", "--input", here / "ops.npz", "--out", "x.npz"]
     started = [sys.executable, "-c", code, *map(str, command)]
@@ -205,7 +206,7 @@ def test_a_process_that_is_asked_to_end_takes_away_what_is_half_written(
 @pytest.mark.parametrize("out", ["x.npz", "x.csv"])
 def test_what_a_killed_run_left_is_gone_after_resuming(out: str, here: Path, tmp_path: Path) -> None:
     name = "_write_npz" if out == "x.npz" else "_write_csv"
-    module = "models.assembly" if out == "x.npz" else "scoring"
+    module = "models._assembly" if out == "x.npz" else "scoring.scoring"
     code = SLOW.format(
         module=module, patch=f"m.{name} = lambda path, *_: (path.write_bytes(b'half'), slow())"
     )
