@@ -32,7 +32,7 @@ def assert_reliable(
 
     Whether they were drawn alike cannot be seen from the labelled inputs alone. With `operation`, outputs of
     operational inputs (no labels needed), the assertion also fails where `shift.exchangeability` finds that
-    the two differ, or where it has labels that show it to be less accurate, as `require_alike` in infimum.toml
+    the two differ, or where it has labels that show it to be less accurate, as `alike = "require"` in infimum.toml
     does; alike sets fail each of the two tests with probability at most 0.01. Rows of equal ids are one input: they
     count once, and are left out of the operation.
 

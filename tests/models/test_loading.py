@@ -143,7 +143,7 @@ def test_no_framework_is_imported_to_tell():
 
 
 def test_functions_by_name():
-    assert find_function("math:sqrt", "--preprocess")(4) == 2
+    assert find_function("math:sqrt", "preprocess")(4) == 2
     for name, message in (
         ("math", "must be package.module:function"),
         ("no_such_module:f", "cannot be imported"),
@@ -151,7 +151,7 @@ def test_functions_by_name():
         ("math:pi", "has no function 'pi'"),
     ):
         with pytest.raises(InputError, match=message):
-            find_function(name, "--preprocess")
+            find_function(name, "preprocess")
 
 
 def test_cut_is_proved_through_load():
