@@ -13,7 +13,7 @@ from infimum.conformal._options import LEVELS, SuccessLevels
 from infimum.conformal._scores import RAPS, SCORES, Score
 from infimum.head import AnyHead, Head, HeadFunction
 from infimum.identity.rows import Identity, check_identity
-from infimum.manifold._options import AnyManifold, manifold_named
+from infimum.manifold._options import MANIFOLDS, AnyManifold
 from infimum.manifold._stopping import SAMPLINGS, Sampling
 
 
@@ -58,7 +58,7 @@ class Asked:
         return Asked(
             score=RAPS() if score is None else SCORES.read(score),
             levels=SuccessLevels() if levels is None else LEVELS.read(levels),
-            manifold=manifold_named(manifold),
+            manifold=None if manifold is None else MANIFOLDS.read(manifold),
             sampling=Sampling() if sampling is None else SAMPLINGS.read(sampling),
             method=JUDGES.read(method),
             target=None if target is None else float(exact_fraction(target, "target")),

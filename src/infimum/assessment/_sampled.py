@@ -22,7 +22,7 @@ from infimum.manifold import Manifold, ManifoldChoice, fit_moments, select_manif
 from infimum.manifold._fidelity import Fidelity
 from infimum.manifold._held_out import drawn_by_weight, held_out_fidelity
 from infimum.manifold._manifold import ManifoldFit
-from infimum.manifold._options import Auto, ClassGaussians, Kernel, NoManifold, fitted
+from infimum.manifold._options import Auto, ClassGaussians, Kernel, NoManifold
 from infimum.manifold._sampling import Progress, SampledLambda, sample_lambda
 from infimum.manifold._selection import fit_candidate
 from infimum.outputs._outputs import Outputs
@@ -138,7 +138,8 @@ def _fitted(
     else:
 
         def fit(some: Array) -> Manifold:
-            return fitted(kind, some, head.logits(some), asked.seed)
+            logits = head.logits(some)
+            return kind.fit(some, logits.argmax(axis=1), logits, asked.seed)
 
         law, chosen = fit(rows), None
     likeness = None

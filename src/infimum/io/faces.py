@@ -7,6 +7,7 @@ has it imported when the first face is looked at.
 from __future__ import annotations
 
 import importlib
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -101,9 +102,9 @@ class Saved(Shown):
 
     WRITTEN: ClassVar[tuple[str, ...]]
 
+    @abstractmethod
     def to_json(self) -> str:
-        """The JSON document."""
-        raise NotImplementedError
+        """The JSON document; a `Document` brings it."""
 
     def save(self, directory: str | Path) -> tuple[Path, ...]:
         """Write the files of `WRITTEN` into a directory: all of them, or none. Returns their paths."""

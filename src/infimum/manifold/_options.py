@@ -159,18 +159,3 @@ MANIFOLDS: Registry[AnyManifold] = Registry(
     {kind.name: Kind.of(kind) for kind in _KINDS},
     takes=lambda given: isinstance(given, ManifoldKind | Auto | NoManifold),
 )
-
-
-def manifold_named(given: AnyManifold | str | None) -> AnyManifold | None:
-    """The manifold that an object or a text asks for; None where nothing is.
-
-    >>> manifold_named("gmm:components=3,covariance=diag")
-    GaussianMixture(components=3, covariance='diag')
-    """
-    return None if given is None else MANIFOLDS.read(given)
-
-
-def fitted(kind: Any, features: Array, logits: Array, seed: int) -> Manifold:
-    """The law of this kind, fitted to features (n, d), whose classes are those that the logits (n, K) predict."""
-    law: Manifold = kind.fit(features, logits.argmax(axis=1), logits, seed)
-    return law
